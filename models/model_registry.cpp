@@ -42,7 +42,7 @@ Row image_row(std::string name, std::vector<std::string> other_names, std::strin
           make};
 }
 
-/// Of images that are computed as matrix products: patches or pixels are their rows.
+/// For image models computed as matrix products: patches or pixels are the rows.
 Row product_row(std::string name, std::vector<std::string> other_names, std::string family,
                 std::vector<std::string> keys, MakeModel make, std::string weights, PublishedAccuracy published) {
   Row row = image_row(std::move(name), std::move(other_names), std::move(family), std::move(keys), make,
@@ -101,7 +101,7 @@ std::vector<std::string> joined(std::vector<std::string> keys, const std::vector
 
 using Keys = std::vector<std::string>;
 
-// Functions, since rows may be asked for while other files' constants are made.
+// Functions, since rows may be used while other files' constants are initialised.
 ModelEntry wide_deep_entry() {
   const Keys keys{"model.hash_buckets", "model.embedding_size"};
   return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, {"clicks"}, MainWork::products, "ptrain"};
@@ -209,7 +209,7 @@ std::vector<ModelEntry> model_entries() {
 
 const ModelEntry& find_model(std::string_view name) { return find_row(name).entry; }
 
-std::string usual_model(DataKind kind, ImageSize image_size, int frames) {
+std::string find_default_model(DataKind kind, ImageSize image_size, int frames) {
   if (kind == DataKind::text) return "bert";
   if (kind == DataKind::table) return "wide_deep";
   if (frames > 0) return "tsn_resnet50";
@@ -249,7 +249,7 @@ std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data)
   }
   const ModelEntry& entry = config.model.entry;
   if (entry.reads != data.kind) {
-    fail_usage("data.source: {} reads {}, but data.source {} gives {}", entry.name, plural(entry.reads),
+    fail_usage("data.source: {} reads {}, but data.source {} has {}", entry.name, plural(entry.reads),
                config.data.source, plural(data.kind));
   }
   return find_row(entry.name).make(config, data);

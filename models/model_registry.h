@@ -1,4 +1,4 @@
-// Every model: a row with its names, what it reads and how it is made.
+// Every model: a row with its names, its kind of input and its factory.
 #pragma once
 
 #include "core/config/model_catalog.h"
@@ -11,21 +11,20 @@ namespace ptrain {
 
 struct Config;
 
-/// The rows as the configuration knows them, in the order to list them: for Catalogs.
+/// The rows for the configuration's Catalogs, in the order of listings.
 std::vector<ModelEntry> model_entries();
-/// Throws Error{usage} when no model has this name (its own, not one of the others).
+/// Throws Error{usage} when no model has this name (aliases do not count).
 const ModelEntry& find_model(std::string_view name);
 
-/// A model to begin with, for texts, for tables or for images of `image_size`, `frames` to a clip where they are of
-/// clips.
-std::string usual_model(DataKind kind, ImageSize image_size, int frames = 0);
+/// The default model for texts, for tables or for images of `image_size`; for clips, `frames` is their number.
+std::string find_default_model(DataKind kind, ImageSize image_size, int frames = 0);
 
-/// What figures of a model are told for: images or clips of 1000 classes, or texts or clicks of two, in the size that
-/// configurations default to.
+/// The data that a model's listed parameters and arithmetic refer to: images or clips of 1000 classes, or texts or
+/// clicks of two, in the default size of configurations.
 DatasetInfo described_data(const ModelEntry& model);
 
-/// The model that `config` asks for, made to read `data`. Throws Error{usage} when the two do not fit (an image model
-/// over text, a vocabulary larger than the embedding table, more classes in the data than in the model).
+/// Makes the model of `config` for `data`. Throws Error{usage} when the two do not fit (an image model over text, a
+/// vocabulary larger than the embedding table, more classes in the data than in the model).
 std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data);
 
 }  // namespace ptrain

@@ -47,7 +47,7 @@ class WideDeepBuilder final : public Blocks {
     return dense("deep.output", x, 1);
   }
 
-  /// PaddleRec's start: weights of variance 1 / inputs.
+  /// PaddleRec's initialisation: weights of variance 1 / inputs.
   ValueId dense(const std::string& name, ValueId x, std::int64_t outputs) {
     const float deviation = 1 / std::sqrt(static_cast<float>(channels(x)));
     return linear(name, x, make_variable(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation)),

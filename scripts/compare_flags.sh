@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Says what the flags do: runs a suite of flag settings, prints the table and the effects with their intervals, and writes
-# a page of charts beside the records. A run that was ended goes on where it stopped.
+# Measures the effect of flags: runs a suite of flag settings, prints the table and the effects with their intervals,
+# and writes a page of charts next to the records. An interrupted run resumes where it stopped.
 #   scripts/compare_flags.sh [SUITE [OUT]] [-o key=value ...]
 #   SUITE  default configs/bench/flags_resnet50.yaml
 #   OUT    default runs/NAME of the suite

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Compiles cuDNN's plans of common runs for a GPU that is only described, into share/ of the packages that
-# scripts/package.sh --cuda makes of the same build: on such a GPU they are loaded, not compiled. Needs cuDNN, no GPU.
+# scripts/package.sh --cuda makes of the same build: such a GPU then loads them instead of compiling. Needs cuDNN, no
+# GPU.
 #   usage: scripts/compile_plans.sh DESCRIPTION [--build DIR] [--out DIR]
 #   DESCRIPTION  what `ptrain doctor --describe-gpu` printed on the GPU (scripts/gpu_validate.sh: device_description.json)
-#   --build DIR  whose program compiles; default: build/package-cuda, built first
-#   --out DIR    instead of DIR/plans of the build, where packages are made from
-# The runs are those of gpu_validate.sh without search: ResNet-50 224 px at 256 images, BERT-base 128 at 128 sequences and
-# BERT-large 384 at 64. Plans are of one version of cuDNN: where another one runs, they are compiled there.
+# --build DIR  the build whose program compiles; default: build/package-cuda, built first
+# --out DIR    default: DIR/plans of the build, which packages include
+# The runs are those of gpu_validate.sh without search: ResNet-50 224 px at 256 images, BERT-base 128 at 128 sequences
+# and BERT-large 384 at 64. Plans are for one version of cuDNN; with another version they are compiled at run time.
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"
 
@@ -30,7 +31,7 @@ done
 cd "$(dirname "$0")/.."
 if [[ -z $build ]]; then
   build=$PWD/build/package-cuda
-  [[ -f $build/CMakeCache.txt ]] || cmake --preset package-cuda # as package.sh configured it, if it did
+  [[ -f $build/CMakeCache.txt ]] || cmake --preset package-cuda # with package.sh's configuration, if there is one
   cmake --build "$build" --parallel "$(nproc)" --target ptrain fake_driver
 fi
 out=${out:-$build/plans}

@@ -4,8 +4,8 @@
   build/release/bin/ptrain bench configs/bench/cost_growth.yaml --out FOLDER
   scripts/cost_growth.py FOLDER        # prints a table of each series, writes FOLDER/cost_growth.svg
 
-The median over the runs of a case counts. "Order" is the exponent of growth from one point to the next: 1 is linear; of
-images it is by their number of pixels.
+Values are medians over the runs of a case. "Order" is the exponent of growth from one point to the next: 1 is linear;
+for image sizes it is by the number of pixels.
 """
 import collections
 import json
@@ -14,7 +14,7 @@ import pathlib
 import statistics
 import sys
 
-# name -> (title, what changes, how much work a point is)
+# name -> (title, the varied key, the work of a point)
 SERIES = {
     "images": ("ResNet-50, 64 px: images of a batch", "batch", lambda n: n),
     "pixels": ("ResNet-50, batch 8: image size, px", "pixels", lambda n: n * n),

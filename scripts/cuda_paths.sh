@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Sourced: lets the dynamic loader find CUDA's libraries in the system, in CUDA_HOME, in the toolkit or where pip put them
-# (site-packages/nvidia/*/lib of the Python at hand, of an activated environment, of the user). A library that the system
-# finds already is left to it.
+# Sourced: helps the dynamic loader find CUDA's libraries in the system, in CUDA_HOME, in the toolkit or where pip
+# installed them (site-packages/nvidia/*/lib of the current Python, of an activated environment, of the user). Libraries
+# that the system finds already are left to it.
 
-# Folders in which CUDA's libraries may lie.
+# Folders that may contain CUDA's libraries.
 ptrain_cuda_folders() {
   local site
   local sites=(${VIRTUAL_ENV:+"$VIRTUAL_ENV"/lib/python3*/site-packages} ${CONDA_PREFIX:+"$CONDA_PREFIX"/lib/python3*/site-packages})
@@ -36,7 +36,8 @@ ptrain_add_cuda_paths() {
   export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}
 }
 
-# ptrain_require_libraries PROGRAM: says of each library that the loader does not find what to install; 1 if there is one.
+# ptrain_require_libraries PROGRAM: for each library that the loader does not find, prints how to install it; returns 1
+# if there is one.
 ptrain_require_libraries() {
   local library package version missing=0
   while read -r library _; do
@@ -53,7 +54,7 @@ ptrain_require_libraries() {
   return "$missing"
 }
 
-# The CUDA version that PROGRAM was linked for, by its cuBLASLt.
+# The CUDA version that PROGRAM was linked with, from its cuBLASLt.
 ptrain_cuda_major() {
   local library
   library=$(ldd "$1" | grep -o 'libcublasLt\.so\.[0-9]*' | head -n 1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints what device code a program holds, "sass sm_90" or "ptx sm_90" a line; needs no CUDA toolkit.
+"""Prints the device code in a program, "sass sm_90" or "ptx sm_90" a line; needs no CUDA toolkit.
 
     scripts/device_code.py PROGRAM              exit code 1 where there is none
-    scripts/device_code.py PROGRAM --for sm_90  and where some of it is PTX alone, or for other GPUs: what sm_90 would
-                                                compile anew at every start, or could not run
+    scripts/device_code.py PROGRAM --for sm_90  also if some of it is only PTX, or for other GPUs: sm_90 would compile
+                                                it at every start, or could not run it
 """
 import pathlib
 import struct

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Puts data sets under data/: sst2 (train.tsv, dev.tsv) and cifar10 (an image folder, or the binary form).
 #   scripts/fetch_data.sh [sst2|cifar10]... [--from DIRECTORY]
-# They are copied from DIRECTORY (default: $PTRAIN_SHARED_DATA); without one it says where each can be had.
+# They are copied from DIRECTORY (default: $PTRAIN_SHARED_DATA); without one the script prints where to get them.
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."

@@ -55,18 +55,18 @@ export PTRAIN_CACHE_DIR=$out/cache
 if [[ -n $cache ]]; then tar -C "$out" -xzf "$cache" ./cache || exit 1; fi
 work=$(mktemp -d)
 failed=() skipped=() running=0 stopped=''
-deadline=$((SECONDS + seconds - 15)) # what packing takes
+deadline=$((SECONDS + seconds - 15)) # leaves time for packing
 
 pack() {
-  # Elsewhere, since the folder would change while it is read; 1: a file of it did, and is in there as it was.
+  # Packs a copy, since the folder changes meanwhile; status 1 (a file changed while it was read) is accepted.
   tar -C "$out" --exclude='*.tar.gz' -czf "$work/$part.tar.gz" . || (($? == 1)) || return
   mv "$work/$part.tar.gz" "$out/$part.tar.gz"
   rm -rf "$work"
   echo "$out/$part.tar.gz"
 }
 trap pack EXIT
-# The program is told, and writes the report that it can; nothing begins after it. By SIGTERM: what a script starts in the
-# background ignores SIGINT.
+# Ends the program, which still writes a report if it can; nothing starts after it. By SIGTERM: what a script starts in
+# the background ignores SIGINT.
 stop() {
   stopped=$1
   ((running)) && kill -TERM "$running" 2>/dev/null
@@ -74,7 +74,7 @@ stop() {
 trap 'stop TERM' TERM
 trap 'stop INT' INT
 
-# limited SECONDS COMMAND...: no longer than that, nor than the time that is left (124).
+# limited SECONDS COMMAND...: runs it for at most that long, and at most for the remaining time (124).
 limited() {
   local limit=$1 left=$((deadline - SECONDS)) status
   shift
@@ -92,7 +92,7 @@ limited() {
   return "$status"
 }
 
-# check NAME STATUS: keeps what failed for the end.
+# check NAME STATUS: records failures for the end.
 check() {
   case "$2" in
     0) echo "ok       $1" ;;
@@ -132,7 +132,7 @@ data: {source: synthetic}
 train: {measure_after_steps: $((tiny ? 2 : 40)), optimizer: {name: adamw, lr: 2.0e-5}}" \
     "${size[@]}" amp.level="$5" amp.dtype="$6" "${@:7}"
 }
-# answer NAME MODEL LEVEL BATCH SCENARIO: the rate or the latency of a model that was trained for a step.
+# answer NAME MODEL LEVEL BATCH SCENARIO: throughput or latency of a model that was trained for a step.
 answer() {
   local name=infer_$1_$5 status
   limited 40 "$ptrain" bench infer "$work/$2" --device cuda --amp "$3" --batch "$4" --scenario "$5" \
@@ -153,7 +153,7 @@ answers() {
     done
   done
 }
-quick=(flags.cudnn_exhaustive_search=false fusion=off) # nothing is timed before it trains
+quick=(flags.cudnn_exhaustive_search=false fusion=off) # nothing is timed before training
 
 short_tests='Agreement.*:*BatchNorm*:*Accumulate*:*LossScale*:*OptimizerUpdate*:*Embedding*:*SoftmaxCrossEntropy*:*LayerNorm*'
 ((tiny)) && short_tests='Agreement.GlobalAveragePool:Agreement.SelectToken'
@@ -177,7 +177,7 @@ part_fast() {
   local model
   "$ptrain" doctor >"$out/doctor.txt"
   check doctor $?
-  "$ptrain" doctor --describe-gpu >"$out/device_description.json" # for scripts/compile_plans.sh
+  "$ptrain" doctor --describe-gpu >"$out/device_description.json" # input of scripts/compile_plans.sh
   check device_description $?
   nvidia-smi -q -i 0 >"$out/nvidia-smi.txt" 2>&1 || true
   resnet O1_fp16 O1 fp16 "${quick[@]}"
@@ -225,7 +225,7 @@ part_search() {
 part_peers() {
   local variant tool sanitizer
   if "$python" -c 'import torch, torchvision, transformers; assert torch.cuda.is_available()' 2>/dev/null; then
-    for variant in eager compiled; do # in this order, each by itself: compiling takes minutes
+    for variant in eager compiled; do # in this order, separately: compiling takes minutes
       limited 3600 "$python" scripts/peers/compare.py --device cuda --ptrain "$ptrain" --python "$(command -v "$python")" \
         --precisions O1 --variants $variant --repeats 1 --preload '' --out "$out/peers_$variant.json" \
         >"$out/peers_$variant.md" 2>"$out/peers_$variant.log"

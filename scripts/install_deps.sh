@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what ptrain builds from: packages of Debian 12 or Ubuntu 22.04 and later, and a newer oneDNN in .deps/onednn.
+# Installs ptrain's build dependencies: packages of Debian 12 or Ubuntu 22.04 and later, and a newer oneDNN in
+# .deps/onednn.
 #   usage: scripts/install_deps.sh [--dev] [--cuda]
 # --dev adds what scripts/test.sh needs; --cuda adds the headers that the CUDA preset builds with besides the CUDA toolkit
 # and cuDNN. Does nothing where all is there already.
@@ -40,7 +41,7 @@ install_packages() {
   fi
   local sudo=()
   if ((EUID != 0)); then sudo=(sudo); fi
-  "${sudo[@]}" apt-get update -q || ((${#missing[@]} == 0)) # for optional packages alone nothing need succeed
+  "${sudo[@]}" apt-get update -q || ((${#missing[@]} == 0)) # may fail if only optional packages are missing
   for package in "${optional[@]}"; do
     if ! installed "$package" && apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
   done
@@ -55,7 +56,7 @@ download_wheels() {
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest "$folder" "$@"
 }
 
-# oneDNN 3.2 with GNU OpenMP: its bf16 code is ahead of the 2.6 that Debian 12 has. Best effort.
+# oneDNN 3.2 with GNU OpenMP: its bf16 code is faster than that of Debian 12's 2.6. Best effort.
 install_onednn() {
   local target=.deps/onednn work
   if [[ -e $target/lib/libdnnl.so && -e $target/include/dnnl.hpp ]]; then return; fi
@@ -80,7 +81,7 @@ PYTHON
   mv "$work/onednn" "$target"
 }
 
-# cudnn-frontend's headers (MIT licence), which its PyPI package carries beside its Python module. Best effort.
+# cudnn-frontend's headers (MIT licence), which its PyPI package includes along with its Python module. Best effort.
 install_cudnn_frontend() {
   local target=.deps/cudnn_frontend work
   if [[ -e $target/include/cudnn_frontend.h ]]; then return; fi

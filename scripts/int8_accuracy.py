@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Trains four networks, quantizes each to 8-bit integers, and says what that costs in accuracy.
+"""Trains four networks, quantizes each to 8-bit integers, and reports the loss of accuracy.
 
   scripts/int8_accuracy.py [--cases NAME...] [--runs runs/int8] [--out results/MACHINE/int8]
   scripts/int8_accuracy.py --table FOLDER         # only prints the table of saved reports
 
 Fashion-MNIST is Debian's package, CIFAR-10 and SST-2 are what scripts/fetch_data.sh puts below data/, MiniLM's weights
-scripts/fetch_weights.sh's. A run that is there is used; without one each is trained, in a few minutes. Every layer is
-computed in 8 bits (--layers all), calibrated on 512 samples (of training; of Fashion-MNIST of the evaluation set, which
-that folder stands for) and evaluated on the whole evaluation set. Exit code 1 where one loses more points than its case
+scripts/fetch_weights.sh's. Existing runs are used; missing ones are trained, in a few minutes each. Every layer is
+computed in 8 bits (--layers all), calibrated on 512 training samples (for Fashion-MNIST on evaluation samples, which are
+what that folder opens) and evaluated on the whole evaluation set. Exit code 1 if one loses more points than its case
 allows.
 """
 import argparse
@@ -27,7 +27,7 @@ class Case:
     title: str
     config: str
     keys: dict
-    calibrate: list  # what ptrain quantize takes
+    calibrate: list  # input of ptrain quantize
     evaluate: list
     points: float    # of top-1 that may be lost
 
@@ -51,7 +51,7 @@ def ptrain(options, *arguments):
 
 
 def measure(options, name, case):
-    run = pathlib.Path(os.path.relpath(options.runs, ROOT), name)  # as reports name it
+    run = pathlib.Path(os.path.relpath(options.runs, ROOT), name)  # as in reports
     if not (ROOT / run / "model.safetensors").exists():
         overrides = [part for key, value in case.keys.items() for part in ("-o", f"{key}={value}")]
         ptrain(options, "run", ROOT / case.config, "--out", run, "--resume", "auto", *overrides)

@@ -41,7 +41,7 @@ def lay_out(value, room=WIDTH, indent=""):
     inner = indent + " "
     names = [one_line(key) + ":" for key in value] if isinstance(value, dict) else [""] * len(value)
     items = value.values() if isinstance(value, dict) else value
-    room = WIDTH - len(inner) - 1  # the comma behind
+    room = WIDTH - len(inner) - 1  # the comma after it
     lines, full = [], True
     for name, item in zip(names, items, strict=True):
         part = name + lay_out(item, room - len(name), inner)

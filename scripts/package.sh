@@ -53,7 +53,7 @@ build_once() {
   cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}"
 }
 
-# The tree that tar and wheel hold, in $out/ptrain.
+# The tree for tar and wheel, in $out/ptrain.
 tree_made=0
 make_tree() {
   ((tree_made == 0)) || return 0
@@ -74,7 +74,8 @@ make_tree() {
   for architecture in "${architectures[@]}"; do
     for program in "$out"/ptrain/bin/*; do python3 scripts/device_code.py "$program" --for "$architecture"; done
   done
-  # What the loader would not find there: everything but the C and C++ runtimes, the driver and the CUDA libraries.
+  # Lists libraries that the loader would not find there: everything but the C and C++ runtimes, the driver and the CUDA
+  # libraries.
   local missing
   missing=$(find "$out/ptrain/bin/ptrain" "$out/ptrain/lib" -maxdepth 1 -type f -exec env LD_LIBRARY_PATH= ldd {} + |
     grep 'not found' | grep -v -E 'libcu|libnccl|libnvrtc' || true)
@@ -136,4 +137,4 @@ make_image_if_possible() {
 }
 
 for form in "${forms[@]}"; do "make_$form"; done
-find "$out" -mindepth 1 -maxdepth 1 -exec du -sh {} + # none where an image alone was made
+find "$out" -mindepth 1 -maxdepth 1 -exec du -sh {} + # nothing if only an image was made

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints results/predicted.md: what ptrain plan --device predicts of the models that results are wanted of.
+"""Prints results/predicted.md: predictions of ptrain plan --device for the benchmarked models.
 
     scripts/predicted.py [PTRAIN] >results/predicted.md      PTRAIN: build/release/bin/ptrain
 """

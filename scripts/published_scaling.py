@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `ptrain plan --ranks` says of Fluid 1.3's published gains on ResNet-50: 30 % on 8 V100 from its parallel-graph
+"""Compares `ptrain plan --ranks` with Fluid 1.3's published gains on ResNet-50: 30 % on 8 V100 from its parallel-graph
 mode, 46 % and 60 % on 32 from it and from its multi-process mode.
 
   scripts/published_scaling.py [--program build/release/bin/ptrain]
 
-Both modes exchange gradients while backward goes on, which the mode before them did not: the gain that the model
-explains is the step with the whole exchange after backward over the step with what of it stays exposed. Neither batch
+Both modes overlap the exchange of gradients with backward, which the earlier mode did not: the predicted gain is the
+step with the whole exchange after backward over the step with only its exposed part. Neither batch
 nor links were published, so they are assumed, the links as a range:
   one card  fp32, 32 images a card, 360 images/s (V100 16 GB of that year)
   8 cards   in one machine, an all-reduce's bus bandwidth 6 (PCIe), 12 (both) or 40 GB/s (NVLink)

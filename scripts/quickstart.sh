@@ -9,7 +9,7 @@ ptrain=build/release/bin/ptrain
 out=runs/quickstart
 
 scripts/install_deps.sh
-# Tests are compiled only where someone asked for them: what was configured before stays.
+# Tests are compiled only on request: the earlier configuration is kept.
 if [[ ! -f build/release/CMakeCache.txt ]]; then cmake --preset release -DPTRAIN_TESTS=OFF; fi
 cmake --build build/release --target ptrain
 echo "built after $SECONDS s"

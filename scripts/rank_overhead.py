@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a rank costs beside its training: processor time a step and rank beyond a lone rank's, for thread ranks that
-share the machine's cores.
+"""Measures the overhead of ranks: processor time per step and rank beyond a single rank's, for thread ranks that share the
+machine's cores.
 
   scripts/rank_overhead.py [--ranks 2 4 8] [--repeats 3] [--out FILE.json]
 
 Trains configs/quick/bert_synthetic.yaml, every rank with the same batch. The time is user and system time of the whole
-process, of a long run less a short one so that setting up is not in it; the median of the repeats.
+process in a long run minus that in a short one, which excludes setup; the median of the repeats.
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far each op of a run is from the roofline: per op its time, rate and bound, from a report made with
+"""Distance of each op of a run from the roofline: per op its time, rate and bound, from a report made with
 `ptrain run CONFIG -o output.per_op=true`. The bound of a call is the larger of its arithmetic over the peak that the
 report measured (utilization.peak_flops) and its tensors, each once, over the memory bandwidth measured here.
 
@@ -14,7 +14,7 @@ import time
 
 
 def measured_bandwidth(threads):
-    """Bytes a second of copying arrays that no cache holds, read and write counted, best of five."""
+    """Bytes per second of copying arrays larger than any cache, reads and writes counted, best of five."""
     import numpy
 
     source = [numpy.ones(32 << 20, dtype=numpy.float32) for _ in range(threads)]

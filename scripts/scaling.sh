@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Weak and strong scaling of data-parallel training, from runs of one rank up to several, and one table of both.
 #   usage: scripts/scaling.sh [--out FOLDER] [--ranks "1 2 4"] [--steps 12] [--mpi] [--ddp] CONFIG [-o KEY=VALUE]...
-# Every rank has as many cores as any other: CORES (default: the machine's cores over the largest number of ranks), so
-# that one rank is measured on its share alone. Rounds go through all numbers of ranks by turns (ROUNDS, default 2).
+# Every rank has equally many cores: CORES (default: the machine's cores over the largest number of ranks), also when one
+# rank is measured alone. Rounds alternate between the numbers of ranks (ROUNDS, default 2).
 #   weak     data.batch_size samples on every rank; efficiency is the rate per rank over that of one rank
 #   strong   data.batch_size samples on all ranks together; efficiency is the speed-up over the number of ranks
 #   --mpi    ranks are processes under mpirun instead of threads
@@ -35,7 +35,7 @@ rounds=${ROUNDS:-2}
 batch=$("$ptrain" validate "$config" --json "${options[@]}" | python3 -c 'import json, sys; print(json.load(sys.stdin)["data"]["batch_size"])')
 mkdir -p "$out"
 
-# share N: the cores of N ranks together, as taskset takes them.
+# share N: the cores of N ranks together, in taskset's form.
 share() { echo "0-$(($1 * cores < available ? $1 * cores - 1 : available - 1))"; }
 
 # run KIND RANKS BATCH ROUND: one report in $out.

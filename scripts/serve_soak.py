@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Asks a served model without pause for ten minutes, breaks off some of the requests, and says whether anything grew.
+"""Sends requests to a served model for ten minutes, aborts some of them, and reports whether memory or files grew.
 
   scripts/serve_soak.py MODEL [--minutes 10] [--clients 16] [--program build/release/bin/ptrain] [--out FILE.md]
 
-Clients ask with one input or several at once; one request in twenty is left half sent, or its answer unread. Memory and
-open files of the server are noted each second from the second minute on. Exit code 1 when they grew (memory by more than
-1 %), an answer was wrong, or the server did not end in order.
+Clients send one input or several per request; one request in twenty is only half sent, or its answer is not read. Memory
+and open files of the server are sampled each second from the second minute on. Exit code 1 if they grew (memory by more
+than 1 %), an answer was wrong, or the server did not shut down cleanly.
 """
 import argparse
 import contextlib
@@ -26,7 +26,7 @@ SENTENCES = ("a gripping film", "two hours too long", "the story is dull", "one 
 
 
 class Load:
-    """Clients on threads of their own, until they are told to stop."""
+    """Client threads that run until they are stopped."""
 
     def __init__(self, port, about, count):
         self.port, self.name = port, about["name"]
@@ -38,7 +38,7 @@ class Load:
         self.threads = [threading.Thread(target=self.ask_on, args=(random.Random(i),)) for i in range(count)]
 
     def warm_up(self):
-        """A request of every size that the server makes a plan for: what follows is to need no more memory."""
+        """A request of every size that the server has a plan for: later requests should need no more memory."""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)) as connection:
             for rows in (1, 2, 4, 8, 16, 32):
                 connection.request("POST", f"/v2/models/{self.name}/infer", self.body(random.Random(0), rows)[0])
@@ -82,7 +82,7 @@ class Load:
             self.note(f"status {answer.status}: {text[:200]}")
 
     def leave(self, rng):
-        """A request that is half sent, or whose answer nobody reads."""
+        """A request that is half sent, or whose answer is not read."""
         body, _ = self.body(rng)
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
             connection.putrequest("POST", f"/v2/models/{self.name}/infer")
@@ -105,7 +105,7 @@ def get_state(process):
 
 
 def watch(server, load, seconds):
-    """Its states, from a tenth of the time on: until then it makes plans for numbers of rows that it has not seen."""
+    """Its samples, after the first tenth of the time, in which it still compiles plans for new numbers of rows."""
     begin, samples = time.monotonic(), []
     while time.monotonic() - begin < seconds and server.poll() is None:
         time.sleep(1)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Trains, kills, resumes and measures for an hour, and says whether anything was lost or grew.
+"""Trains, kills, resumes and measures for an hour, and reports whether anything was lost or grew.
 
   scripts/soak.py [--minutes 60] [--damaged 0] [--program build/release/bin/ptrain] [--out FILE.md]
 
-By turns: a run that is ended at a random moment by a random signal until it is through, whose losses must then be those
-of a run that nothing ended; and a suite, whose records must all be good. Beside them one long run is watched: its
-memory and its open files. --damaged N then has N copies of a checkpoint and of a trained model's folder with one bit
-changed, or cut short, opened: each must be refused. Exit code 1 when something was lost, differed, grew or was taken.
+Alternates between a run that is ended at random moments by random signals until it completes, whose losses must equal
+those of an uninterrupted run, and a suite, whose records must all be good. Meanwhile it monitors the memory and open
+files of one long run. --damaged N then opens N copies of a checkpoint and of a trained model's folder with one bit
+changed, or truncated: each must be rejected. Exit code 1 if something was lost, differed, grew or was accepted.
 """
 import argparse
 import json
@@ -33,7 +33,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.
 
 
 class Watched:
-    """A process whose memory (KiB) and open files are noted from its second minute on."""
+    """A process whose memory (KiB) and open files are sampled from its second minute on."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -66,7 +66,7 @@ class Soak:
         return [(line["step"], line["loss"]) for line in lines if "loss" in line]
 
     def end(self, process, ending):
-        """What it says when it is asked to end, which it does within minutes on the busiest machine."""
+        """Its output after it is asked to end, which takes minutes at most, even on a busy machine."""
         process.send_signal(ending)
         self.kills += 1
         try:
@@ -77,7 +77,7 @@ class Soak:
             return process.communicate()[1]
 
     def train_and_kill(self):
-        """To the end, however often it is ended."""
+        """Runs to completion, however often it is ended."""
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         seed = str(self.random.randrange(1000))
         for _ in range(200):
@@ -108,7 +108,7 @@ class Soak:
 
 
     def open_damaged(self, count):
-        """How many of `count` were refused with a line that names the file."""
+        """How many of `count` were rejected with a line that names the file."""
         subprocess.run(self.command("sound", "-o", "train.steps=20"), check=True, capture_output=True)
         sound, bad = self.folder / "sound", self.folder / "bad"
         refused = 0
@@ -169,7 +169,7 @@ def main():
         watched.process.communicate(timeout=120)
         memory, files = growth(watched.samples or [(0, 0)])
         steps = soak.losses("long")[-1][0]
-        kept = steps * 64 / 2**20  # four figures of each step, in lists that grow by doubling
+        kept = steps * 64 / 2**20  # four values per step, in lists that grow by doubling
         if memory[1] > memory[0] + 1 + kept:
             soak.faults.append("the long run's memory grew")
         if files[1] > files[0]:

@@ -4,7 +4,7 @@
   scripts/start_up.py [--program build/release/bin/ptrain] [--repeats 20] [--out FILE.json]
 
 Every start is a fresh process that trains one step of a config of configs/quick; the step's end is when its progress
-line arrives. The first start of each config fills the kernel search's cache and is reported apart ("first").
+line arrives. The first start of each config fills the kernel search's cache and is reported separately ("first").
 """
 import argparse
 import json

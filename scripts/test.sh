@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is needed, builds, and runs every test. Ends with ctest's summary of all tests.
-# Where nvcc is, the CUDA build is compiled too; its tests run on a GPU where there is one, and on emulated libraries.
+# Installs dependencies, builds, and runs every test. Ends with ctest's summary of all tests.
+# If nvcc is installed, the CUDA build is compiled too; its tests run on a GPU if there is one, else on emulated
+# libraries.
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
@@ -32,11 +33,12 @@ jobs=$(nproc)
 : "${CUDAARCHS:=80-virtual}" # PTX alone: quick to compile, and every GPU from compute capability 8.0 on can run it
 export CUDAARCHS
 export OMP_WAIT_POLICY=passive # tests share the cores: a thread that waits leaves its core to those that compute
-formatter=14 # the clang-format whose output the sources carry; other versions differ in detail
+formatter=14 # the clang-format version of the sources; other versions differ in detail
 
 step() { printf '\n== %s (after %s s)\n' "$1" "$SECONDS"; }
 
-# run_half PROGRAM HALF: every other case from HALF (0 or 1) on in one process, in half the time that a process to each takes.
+# run_half PROGRAM HALF: runs every other case from HALF (0 or 1) on in one process, in half the time of one process per
+# case.
 run_half() {
   local output begin=$SECONDS
   output=$(GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$2 "$1" --gtest_brief=1 2>&1) || { echo "$output" && return 1; }
@@ -96,8 +98,8 @@ if ((asan)); then
   step "sanitizers: unit and op tests"
   cmake --preset asan
   cmake --build build/asan --parallel "$jobs" --target tests/unit/all tests/ops/all
-  # The largest first. Without runs of many steps that compare losses, and hundreds of drawn samples: shorter ones go over
-  # the same code.
+  # The largest first. Excludes runs of many steps that compare losses, and hundreds of random samples: shorter tests
+  # run the same code.
   export -f run_half
   export LSAN_OPTIONS=suppressions=$PWD/tests/lsan_suppressions.txt:print_suppressions=0
   GTEST_FILTER='-DataParallel.Losses*:DataParallel.Reproducible*:DataParallel.Resumes*:Phases.Resume*:Mix.*Resumes'
@@ -110,10 +112,10 @@ if ((asan)); then
 fi
 if ((tidy)); then
   step "clang-tidy"
-  # The sources as clang compiles them, twenty at once. Without CUDA, or without MPI, stubs stand for some.
+  # The sources as clang compiles them, twenty at once. Without CUDA, or without MPI, stubs replace some.
   cmake --preset asan
   cmake --build build/asan --parallel "$jobs" --target ptrain_headers ptrain_commit
-  # What a source brings by its headers is read anew with each: of core/cpu, twenty sources make one too.
+  # Headers are parsed again for each source, so core/cpu's sources are combined twenty at a time too.
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/asan/compile_commands.json | sort -u |
     grep -E "/(core|models|cli)/|/cpu_syntax.dir/" | grep -vE "/core/cpu/|/tests/(unit|ops)/" |
     xargs -n 1 -P "$jobs" clang-tidy --quiet -p build/asan
@@ -122,8 +124,8 @@ if ((tsan)); then
   step "thread sanitizer: ranks, loaders, signals, serving"
   cmake --preset tsan
   cmake --build build/tsan --parallel "$jobs" --target ptrain unit_comm
-  # One thread to each team: the sanitizer does not know libgomp's barriers. Without address randomisation, where that is
-  # granted: the sanitizer's memory is in fixed places.
+  # One thread per team: the sanitizer does not know libgomp's barriers. Without address randomisation, if permitted:
+  # the sanitizer needs fixed addresses.
   watched=(env OMP_NUM_THREADS=1 "TSAN_OPTIONS=exitcode=66 suppressions=$PWD/tests/tsan_suppressions.txt")
   if setarch -R true 2>/dev/null; then watched=(setarch -R "${watched[@]}"); fi
   "${watched[@]}" build/tsan/bin/unit_comm

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds ptrain and the tests of its kernels, models and training for 64-bit Arm and runs them on this machine, emulated.
 #   usage: scripts/test_aarch64.sh [CTEST OPTIONS]
-# On Debian 12, as root or with sudo. Packages for Arm, from the mirror that apt uses, are unpacked in .deps/aarch64; nothing
-# of them is installed. Emulation tells that it computes rightly, and nothing of how fast.
+# On Debian 12, as root or with sudo. Packages for Arm, from apt's mirror, are unpacked in .deps/aarch64; none of them
+# is installed. Emulation tests correctness, not speed.
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
-"""Makes a wheel of an installed tree: pip puts bin/ where scripts go and the rest beside it, so that ptrain finds its
-libraries as it does in the tree.
+"""Makes a wheel of an installed tree: pip installs bin/ with the scripts and the rest next to it, so that ptrain finds
+its libraries as it does in the tree.
 
 usage: wheel.py TREE VERSION OUT
 """
@@ -16,8 +16,8 @@ SUMMARY = "Trains reference models and reports how fast, in how much memory and 
 
 
 def glibc_needed(files):
-    """The newest version of glibc whose symbols one of `files` asks for, as (major, minor)."""
-    needed = (2, 17)  # the oldest that a manylinux tag of this form can name
+    """The newest version of glibc whose symbols one of `files` requires, as (major, minor)."""
+    needed = (2, 17)  # the oldest that this form of manylinux tag can name
     for file in files:
         symbols = subprocess.run(["objdump", "-T", file], capture_output=True, text=True, check=True).stdout
         needed = max([needed, *(tuple(map(int, found)) for found in re.findall(r"GLIBC_(\d+)\.(\d+)", symbols))])

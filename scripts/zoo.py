@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Trains every network of the zoo: what low precision does to its loss, or one epoch of it on data at hand.
+"""Trains every network of the zoo: compares its loss at each AMP level, or runs one epoch on local data.
 
   scripts/zoo.py levels [--out results/MACHINE/zoo_levels.json]     # 200 steps at O0, O1 and O2 from the same seed
   scripts/zoo.py epochs --images FOLDER --texts FILE.tsv [--out results/MACHINE/zoo_epochs.json]
   scripts/zoo.py --table FILE.json                                  # only prints the table of a saved file
 
-levels: made-up data that can be learnt, images of 64 px, texts of 32 tokens, the networks of text in a small size, no dropout;
-the loss is the mean of the last 20 steps of --seeds trainings, and labels are smoothed, so that it ends above zero. A loss
-more than 2 % above O0's fails. epochs: networks in their published size over a folder of images, each its own class, and a TSV of
-sentences; what neither serves (clips, clicks, running text, vocabularies that are not there) reads made-up data. Also
-what `ptrain plan` foretold of the memory. Results are written after each training; a failure is a record in them.
+levels: synthetic, learnable data, images of 64 px, texts of 32 tokens, text networks in a small size, no dropout; the
+loss is the mean of the last 20 steps of --seeds trainings, and labels are smoothed, so that it ends above zero. A loss
+more than 2 % above O0's fails. epochs: networks in their published size over a folder of images, each its own class,
+and a TSV of sentences; networks that can use neither (clips, clicks, running text, missing vocabularies) read synthetic
+data. Also compares the memory that `ptrain plan` predicts. Results are written after each training; a failure is a
+record in them.
 """
 import argparse
 import json
@@ -20,15 +21,15 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEVELS = ("O0", "O1", "O2")
-WORSE = 0.02  # than O0's loss, as a part of it
-LAST = 20     # steps that a loss is the mean of
-# Families of depthwise convolutions, which 200 steps at the others' learning rate and batch leave far from the end.
+WORSE = 0.02  # than O0's loss, as a fraction of it
+LAST = 20     # steps that a loss is averaged over
+# Families of depthwise convolutions, which are far from converged after 200 steps at the others' learning rate and
+# batch.
 SLOW_STARTERS = {"MobileNet", "EfficientNet", "RegNet"}
-# Networks that forget what they have learnt at the others' learning rate, at O0 or not: encoders in no smaller size than
-# 768 features, whose norms stand behind their blocks (in small batches, since each step takes long), and convolutions
-# without norms.
+# Networks that diverge at the others' learning rate, at O0 too: encoders with 768 features or more and post-norm blocks
+# (in small batches, since each step takes long), and convolutions without norms.
 UNSTEADY = {"distilbert": (4, 5e-5), "roberta": (4, 2e-5), "ernie": (4, 5e-5), "vgg16": (16, 1e-4)}
-# Networks of the same blocks as a shallower one.
+# Deeper networks of the same blocks as a shallower one.
 DEEPER = {"resnet34", "resnet101", "resnet152", "resnet101_vd", "resnext101_32x8d", "wide_resnet101_2"}
 
 
@@ -41,7 +42,7 @@ def last_words(done):
 
 
 def networks(options):
-    """Entries of `ptrain list models`, those that are asked for, or all that are not deeper ones of a kind."""
+    """Entries of `ptrain list models`: the requested ones, or all but the deeper ones of a family."""
     listed = json.loads(ptrain(options, "list", "models", "--json").stdout)
     if options.models:
         return [entry for entry in listed if entry["name"] in options.models]
@@ -49,7 +50,7 @@ def networks(options):
 
 
 def read_keys(options, name):
-    """Keys that the network reads, by what its configuration is refused with."""
+    """Keys that the network reads, found from the errors about its configuration."""
     keys = {}
     for key, value in (("model.stem", "imagenet"), ("model.size", "mini"), ("model.dropout", 0),
                        ("model.stochastic_depth", 0)):
@@ -67,8 +68,8 @@ def made_up(entry, samples):
 
 
 def levels_keys(options, entry):
-    usual = (64, 2e-3) if entry["family"] in SLOW_STARTERS else (16, 5e-4)
-    batch, rate = UNSTEADY.get(entry["name"], usual)
+    default = (64, 2e-3) if entry["family"] in SLOW_STARTERS else (16, 5e-4)
+    batch, rate = UNSTEADY.get(entry["name"], default)
     keys = {**made_up(entry, 1600), **read_keys(options, entry["name"]), "data.batch_size": batch, "train.steps": 200,
             "train.log_every_steps": 1, "train.optimizer.name": "adamw", "train.optimizer.lr": rate, "train.schedule.name": "cosine",
             "train.schedule.warmup_steps": 20, "train.label_smoothing": 0.1,
@@ -99,7 +100,7 @@ def epochs_keys(options, entry):
 
 
 def train(options, entry, keys):
-    """What the training came to, with the losses of its steps, or a record of the failure."""
+    """The result of the training, with the losses of its steps, or a record of the failure."""
     with tempfile.TemporaryDirectory() as folder:
         overrides = [part for key, value in {"model.name": entry["name"], **keys}.items() for part in ("-o", f"{key}={value}")]
         done = ptrain(options, "run", options.blank, "--out", folder, "--progress", "none", *overrides)
@@ -117,7 +118,7 @@ def train(options, entry, keys):
 
 
 def mean_of_seeds(options, entry, keys):
-    """A training's outcome, its losses the means of those of every seed."""
+    """The result of a training, with losses averaged over the seeds."""
     outcomes = [train(options, entry, {**keys, "seed": seed + 1}) for seed in range(options.seeds)]
     failed = next((outcome for outcome in outcomes if "error" in outcome), None)
     if failed:
@@ -132,7 +133,7 @@ def last_loss(outcome):
 
 
 def above(outcome, best):
-    """How far the last loss is above that of `best`, as a part of it; infinite where either failed."""
+    """Relative excess of the last loss over that of `best`; infinite if either failed."""
     if "error" in outcome or "error" in best:
         return float("inf")
     return last_loss(outcome) / last_loss(best) - 1
@@ -168,7 +169,7 @@ TABLES = {"levels": levels_table, "epochs": epochs_table}
 
 
 def class_folders(images, folder):
-    """Each image as a class of its own, to train on and to be evaluated on."""
+    """Each image as its own class, for training and evaluation."""
     for image in sorted(images.glob("*.[jJ][pP]*[gG]")):
         for split in ("train", "val"):
             (folder / split / image.stem).mkdir(parents=True)

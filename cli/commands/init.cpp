@@ -58,7 +58,8 @@ std::string image_text(const DataSettings& settings, const SampleCounts& counts)
       "train:\n  epochs: 10\n"
       "  optimizer: {{name: adamw, lr: 1.0e-3, weight_decay: 0.05}}\n"
       "  schedule: {{name: cosine, warmup_ratio: 0.05}}\n",
-      usual_model(DataKind::image, size, counts.frames), data_text(settings), size, batch_for(counts.samples, most));
+      find_default_model(DataKind::image, size, counts.frames), data_text(settings), size,
+      batch_for(counts.samples, most));
 }
 
 std::string sentence_text(const DataSettings& settings, const SampleCounts& counts) {
@@ -73,7 +74,7 @@ std::string sentence_text(const DataSettings& settings, const SampleCounts& coun
       "  optimizer: {{name: adamw, lr: 5.0e-5, weight_decay: 0.01}}\n"
       "  schedule: {{name: linear, warmup_ratio: 0.1}}\n"
       "  clip_norm: 1.0\n",
-      usual_model(DataKind::text, 0), weights, data_text(settings), weights, batch_for(counts.samples, 32));
+      find_default_model(DataKind::text, 0), weights, data_text(settings), weights, batch_for(counts.samples, 32));
 }
 
 void init(const InitOptions& options) {

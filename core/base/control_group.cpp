@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t no_limit = std::int64_t{1} << 60;  // version 1 says "none" by a number near 2^63
+constexpr std::int64_t no_limit = std::int64_t{1} << 60;  // version 1 writes a number near 2^63 for "no limit"
 
 /// The first number of a file; empty when it has none ("max") or cannot be read.
 std::optional<std::int64_t> number_in(const fs::path& path) {
@@ -32,7 +32,7 @@ void add_cpu_quota(std::istream&& text, ControlGroupLimits& limits) {
   if (text >> quota >> period && quota > 0 && period > 0) lower(limits.cpus, quota / period);
 }
 
-/// Pages of files, which the kernel gives up before it lets a group fail: `names` of memory.stat added up.
+/// Page cache that the kernel frees before a group runs out of memory: the sum of `names` in memory.stat.
 std::int64_t page_cache(const fs::path& group, std::initializer_list<std::string_view> names) {
   std::ifstream file(group / "memory.stat");
   std::int64_t sum = 0, bytes = 0;
@@ -69,7 +69,7 @@ void add_version_1_memory(const fs::path& group, ControlGroupLimits& limits) {
 
 using AddLimits = std::function<void(const fs::path&, ControlGroupLimits&)>;
 
-/// `name` and every group around it. In a container the name may be the host's, of which only the root is mounted.
+/// `name` and every ancestor group. In a container the name may be the host's, of which only the root is mounted.
 void for_each_group(const fs::path& mount, const std::string& name, ControlGroupLimits& limits, const AddLimits& add) {
   fs::path group = fs::path(name).relative_path().lexically_normal();
   if (group.begin() != group.end() && *group.begin() == "..") group.clear();

@@ -1,4 +1,4 @@
-// Numbers of things in messages.
+// Counts with their nouns in messages.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-/// "1 run", "2 runs": of nouns whose plural is made by an s.
+/// "1 run", "2 runs": for nouns whose plural ends in s.
 template <class Number>
 std::string counted(Number number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");

@@ -1,13 +1,13 @@
-// What samples are, as data sets make them and models read them. Tokens are blocks of running text: each token's label
-// is the next one.
+// The kind of samples that a data set yields and a model reads. Tokens are blocks of running text; each token's label
+// is the next token.
 #pragma once
 
 namespace ptrain {
 
-/// A table has rows of numbers and of words, which are numbered by hash.
+/// A table has rows of dense and of categorical features; categories are hashed to numbers.
 enum class DataKind { image, text, table, tokens };
 
-/// What one sample of it is called in reports and units.
+/// The noun for one sample in reports and units.
 constexpr const char* sample_name(DataKind kind) {
   switch (kind) {
     case DataKind::image:

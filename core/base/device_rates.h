@@ -1,12 +1,12 @@
-// How fast a device computes in each precision and reads memory, as measured: what AMP's level is chosen by, and what a
-// report's environment says.
+// Measured compute rates of a device in each precision, and its memory bandwidth: AMP's level is chosen by them, and
+// reports list them.
 #pragma once
 
 #include <optional>
 
 namespace ptrain {
 
-/// Operations a second (a multiply-add counts as two) of one matrix product and one 3x3 convolution; absent: the device
+/// Operations per second (a multiply-add counts as two) of a matrix product and a 3x3 convolution; absent: the device
 /// cannot run it.
 struct PrecisionRates {
   std::optional<double> product, convolution;
@@ -21,7 +21,7 @@ struct PrecisionRates {
   }
 };
 
-/// What most of a network's arithmetic is.
+/// The operation that dominates a network's arithmetic.
 enum class MainWork { convolutions, products };
 
 struct DeviceRates {
@@ -31,7 +31,7 @@ struct DeviceRates {
 
   template <typename Fields>
   void describe(Fields& field) {
-    field("threads", threads, "that all means; 0: not the CPU");
+    field("threads", threads, "CPU threads of the measurements; 0: not the CPU");
     field("fp32", fp32, "");
     field("bf16", bf16, "");
     field("fp16", fp16, "");

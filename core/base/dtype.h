@@ -20,7 +20,7 @@ DType dtype_from_name(std::string_view name);
 bool is_floating(DType dtype);
 inline bool is_low_precision(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
-/// The IEEE 754 bits of a float, and the float of such bits.
+/// The bits of an IEEE 754 float, and the reverse.
 PTRAIN_HD inline std::uint32_t float_to_bits(float value) {
   std::uint32_t bits;
   memcpy(&bits, &value, sizeof bits);

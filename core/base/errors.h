@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-/// What the process returns. 4 and 5 are those of commands that hold one measurement to another.
+/// The process's exit codes. 4 and 5 are those of commands that compare measurements.
 enum class ExitCode : int {
   ok = 0,
   failed = 1,        // failed while running: I/O, device, out of memory
@@ -21,7 +21,7 @@ enum class ExitCode : int {
   terminated = 143,
 };
 
-/// An error with the exit code it leads to. The message is one line that says where and what was expected.
+/// An error with its exit code. The message is one line that says where it happened and what was expected.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -31,30 +31,30 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-/// Memory that does not suffice; the message says what is needed and, where it is known, what fits.
+/// Not enough memory; the message says what is needed and, where known, what fits.
 class OutOfMemory : public Error {
  public:
   explicit OutOfMemory(const std::string& message) : Error(ExitCode::failed, message) {}
 };
 
-/// Throws Error{ExitCode::failed}: something outside went wrong while running (a file, a device, memory).
+/// Throws Error{ExitCode::failed}: something outside the program failed (a file, a device, memory).
 template <typename... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(ExitCode::failed, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Throws Error{ExitCode::usage}: what the user asked for cannot be meant (a key, a value, an option).
+/// Throws Error{ExitCode::usage}: the user's request is invalid (a key, a value, an option).
 template <typename... Args>
 [[noreturn]] void fail_usage(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(ExitCode::usage, fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// What invariant() throws, apart from its callers' code.
+/// Throws for invariant(); kept out of line so that callers stay small.
 [[noreturn, gnu::noinline, gnu::cold]] inline void fail_invariant(const char* what) {
   throw std::logic_error(std::string("internal error: ") + what);
 }
 
-/// Throws std::logic_error when `condition` is false: a bug in ptrain itself, never the user's doing.
+/// Throws std::logic_error when `condition` is false: a bug in ptrain itself, never a user's mistake.
 inline void invariant(bool condition, const char* what) {
   if (!condition) fail_invariant(what);
 }

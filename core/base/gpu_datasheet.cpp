@@ -10,7 +10,7 @@ struct Row {
   std::string_view model;
   double low, tf32, fp32;  // TFLOP/s
   double bandwidth;        // TB/s
-  // 0: there is none, or it differs among those of that name.
+  // 0: absent, or it differs among GPUs of that name.
   double memory;  // GB
   double watts;
   double pcie_generation;
@@ -20,7 +20,7 @@ struct Row {
 
 constexpr double lanes = 16;
 
-// The first whose model is in the GPU's name counts.
+// The first row whose model is in the GPU's name applies.
 constexpr Row rows[] = {
     {"B200", 2250, 1125, 75, 8.0, 180, 1000, 5, 18, 50},
     {"GH200", 990, 494.5, 67, 4.0, 96, 0, 0, 0, 0},
@@ -57,8 +57,8 @@ bool has_words(std::string_view name, std::string_view model) {
   for (const char* from = name.begin();;) {
     const char* const at = std::search(from, name.end(), model.begin(), model.end(), same_letter);
     if (at == name.end()) return false;
-    const char* const behind = at + model.size();
-    if ((at == name.begin() || !in_word(at - 1)) && (behind == name.end() || !in_word(behind))) return true;
+    const char* const end = at + model.size();
+    if ((at == name.begin() || !in_word(at - 1)) && (end == name.end() || !in_word(end))) return true;
     from = at + 1;
   }
 }

@@ -1,4 +1,4 @@
-// What data sheets promise of NVIDIA GPUs.
+// Peak rates from NVIDIA's GPU data sheets.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -9,21 +9,21 @@
 
 namespace ptrain {
 
-/// Rates of a whole GPU: of dense matrix products, which no sparsity doubles, in FLOP/s, and of its memory in bytes/s.
+/// Peak rates of a whole GPU: dense matrix products (without sparsity) in FLOP/s, and memory in bytes/s.
 struct GpuRates {
   double low;  // fp16 and bf16
   double tf32;
   double fp32;
   double bandwidth;
 
-  /// Of products in `dtype`; f32 with TF32 if `tf32_allowed`.
+  /// FLOP/s of products in `dtype`; f32 with TF32 if `tf32_allowed`.
   double flops(DType dtype, bool tf32_allowed) const {
     if (is_low_precision(dtype)) return low;
     return tf32_allowed ? tf32 : fp32;
   }
 };
 
-/// What is not the same of all GPUs of that name, or what they do not have, is absent.
+/// Fields that differ among GPUs of that name, or do not apply, are absent.
 struct GpuDataSheet {
   GpuRates rates;
   bool has_bf16 = true;
@@ -33,8 +33,8 @@ struct GpuDataSheet {
   std::optional<double> nvlink_links, nvlink_gb_s;  // of each link in one direction
 };
 
-/// Of the GPU that CUDA calls `gpu_name` ("NVIDIA H200"), or that a user does ("h200"). Absent for a GPU that is not in
-/// the table (it has data-centre GPUs from Volta on) and for a part of one (MIG). Source: NVIDIA's data sheets.
+/// The data sheet of the GPU that CUDA calls `gpu_name` ("NVIDIA H200") or a user does ("h200"). Absent for a GPU
+/// outside the table (data-centre GPUs from Volta on) and for a MIG partition. Source: NVIDIA's data sheets.
 std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name);
 
 /// Its GpuDataSheet::rates.

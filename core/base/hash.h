@@ -13,8 +13,8 @@ constexpr std::uint64_t fnv1a64(std::string_view bytes) {
   return hash;
 }
 
-/// Every bit of the result depends on every bit of `value` (splitmix64's last step): what FNV-1a's low bits lack for
-/// remainders.
+/// Mixes `value` so that every bit of the result depends on every bit of it (splitmix64's last step); FNV-1a's low bits
+/// are too weak for remainders.
 constexpr std::uint64_t mixed64(std::uint64_t value) {
   value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
   value = (value ^ value >> 27) * 0x94D049BB133111EBu;

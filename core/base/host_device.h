@@ -7,5 +7,5 @@
 #define PTRAIN_HD
 #endif
 
-// For element arithmetic that vectorised loops call: a call left standing would keep them scalar.
+// For element arithmetic called in vectorised loops: a call that is not inlined would keep them scalar.
 #define PTRAIN_HD_INLINE PTRAIN_HD inline __attribute__((always_inline))

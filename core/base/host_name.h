@@ -5,10 +5,10 @@
 
 namespace ptrain {
 
-/// "unknown host" where the system does not tell.
+/// "unknown host" where the system reports none.
 std::string host_name();
 
-/// The processor as /proc/cpuinfo has it: by its model's name, or, on Arm, by implementer and part.
+/// The processor as /proc/cpuinfo describes it: the model name, or on Arm the implementer and part.
 std::string processor_name();
 
 }  // namespace ptrain

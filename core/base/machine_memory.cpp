@@ -9,7 +9,7 @@
 namespace ptrain {
 namespace {
 
-/// "kB" figure of /proc/meminfo in bytes; 0 when absent.
+/// A "kB" field of /proc/meminfo in bytes; 0 when absent.
 std::int64_t meminfo(const std::string& field) {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {

@@ -5,10 +5,10 @@
 
 namespace ptrain {
 
-/// Bytes of physical memory; 0 when the system does not tell.
+/// Bytes of physical memory; 0 when the system does not report it.
 std::int64_t memory_bytes();
-/// Bytes that can be had without swapping, and no more than control groups' limits leave; physical memory where the
-/// kernel does not say.
+/// Bytes that can be allocated without swapping and within control groups' limits; physical memory where the kernel
+/// does not report it.
 std::int64_t available_memory_bytes();
 
 }  // namespace ptrain

@@ -14,9 +14,9 @@ namespace ptrain {
 
 namespace {
 
-thread_local int team = 1;  // what OpenMP holds for this thread, itself counted
+thread_local int team = 1;  // size of this thread's OpenMP team, itself included
 
-/// A thread that was joined counts against the limit until the system has buried it.
+/// A joined thread counts against the limit until the kernel has removed it.
 void wait_until_gone(pid_t thread) {
   std::error_code error;
   const std::filesystem::path folder = fmt::format("/proc/self/task/{}", thread);
@@ -25,7 +25,7 @@ void wait_until_gone(pid_t thread) {
   }
 }
 
-/// How many of `threads`, the calling one counted, can be at the same time. OpenMP would end the process.
+/// How many of `threads` can exist at once, the calling thread included. OpenMP would end the process beyond that.
 int startable(int threads) {
   if (threads <= team) return threads;
   std::promise<void> counted;
@@ -39,7 +39,7 @@ int startable(int threads) {
         all.wait();
       }));
     }
-  } catch (const Error&) {  // those that there are suffice
+  } catch (const Error&) {  // use the threads that did start
   }
   counted.set_value();
   for (std::thread& other : others) other.join();

@@ -8,15 +8,15 @@
 
 namespace ptrain {
 
-/// Threads that a parallel loop started from this thread uses.
+/// Number of threads of a parallel loop started from this thread.
 inline int thread_count() { return omp_get_max_threads(); }
-/// Sets it for the calling thread; ranks that share a machine get a part of the cores each. Returns what OpenMP grants:
-/// OMP_THREAD_LIMIT and its kin, or the system by a limit of processes, may hold it below `threads`, and thread_count()
-/// then is what was granted. oneDNN splits its work over thread_count() threads and computes wrongly with fewer.
+/// Sets thread_count() for the calling thread; ranks that share a machine get a part of the cores each. Returns what
+/// OpenMP grants, which OMP_THREAD_LIMIT or a process limit may keep below `threads`; thread_count() then is that
+/// number. oneDNN splits its work over thread_count() threads and computes wrongly with fewer.
 int set_thread_count(int threads);
 
-/// Holds thread_count() of the calling thread to the CPU time that control groups grant, of which each of `processes`
-/// gets a part: with more threads a loop would wait for those that are stopped.
+/// Limits thread_count() of the calling thread to the CPU quota of control groups divided by `processes`: with more
+/// threads a loop would wait for throttled ones.
 void keep_to_cpu_quota(int processes = 1);
 
 /// Calls body(begin, end) on one contiguous part of [0, count) per thread; stays on this thread when a part would be
@@ -29,9 +29,9 @@ void parallel_for(std::int64_t count, std::int64_t grain, Body&& body) {
     if (count > 0) body(std::int64_t{0}, count);
     return;
   }
-  // Always the whole team, some of it idle: libgomp ends the threads that a smaller team leaves over, and starts them
-  // again for the next. The runtime may grant fewer than asked for (nested regions, OMP_THREAD_LIMIT): each then takes
-  // more parts.
+  // Always the whole team, some of it idle: libgomp ends the threads beyond a smaller team and restarts them for the
+  // next. The runtime may grant fewer threads than requested (nested regions, OMP_THREAD_LIMIT): each then takes more
+  // parts.
 #pragma omp parallel
   {
     for (std::int64_t part = omp_get_thread_num(); part < parts; part += omp_get_num_threads()) {

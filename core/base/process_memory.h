@@ -1,4 +1,4 @@
-// What this process has in physical memory, as the kernel counts it.
+// Physical memory of this process, as the kernel counts it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct ProcessMemory {
 /// Reads /proc/self/status; zeros where there is none.
 ProcessMemory process_memory();
 
-/// The peak counts from here on, where the kernel allows it.
+/// Restarts the peak from the present use, where the kernel allows it.
 void restart_process_memory_peak();
 
 }  // namespace ptrain

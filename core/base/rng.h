@@ -28,7 +28,7 @@ PTRAIN_HD inline Philox4 philox(Philox4 counter, std::uint32_t key0, std::uint32
 /// Uniform in [0, 1) with 24 bits.
 PTRAIN_HD inline float to_uniform(std::uint32_t bits) { return static_cast<float>(bits >> 8) * (1.0f / 16777216.0f); }
 
-/// Names one stream of random numbers: a run's seed, the training step, and which consumer draws.
+/// Identifies a stream of random numbers: a run's seed, the training step, and the consumer.
 struct RandomStream {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;

@@ -11,11 +11,11 @@
 namespace ptrain {
 namespace {
 
-std::atomic<int> received_signal{0};  // written by the signals' thread, read by those that train
+std::atomic<int> received_signal{0};  // written by the signal thread, read by training threads
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait");
 std::atomic<int> guards{0};
 
-// A terminal's, a shell's and a scheduler's ways to say that a run is to end.
+// Signals by which a terminal, a shell or a scheduler ends a run.
 constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 
 extern "C" void remember_signal(int signal) {
@@ -26,7 +26,7 @@ extern "C" void remember_signal(int signal) {
   received_signal.compare_exchange_strong(none, signal);
 }
 
-/// What the caller had ignored (nohup: SIGHUP) stays so.
+/// Signals that the caller ignored (nohup: SIGHUP) stay ignored.
 void answer_with(void (*handler)(int)) {
   for (const int signal : ending_signals) {
     struct sigaction current {};
@@ -45,7 +45,7 @@ void change_mask(int how) {
 }  // namespace
 
 void give_signals_a_thread() {
-  // Writing then fails instead: to a reader that is gone, past the largest size that a file may have.
+  // Writes then return an error instead: to a closed pipe, or past the file size limit.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   start_thread([] {

@@ -5,24 +5,23 @@
 
 namespace ptrain {
 
-/// A signal ended work that leaves no half-done result; the exit code is 128 and the signal.
+/// A signal ended work that leaves no half-done result; the exit code is 128 plus the signal.
 class Interrupted : public Error {
  public:
   Interrupted(int signal, const std::string& when)
       : Error(static_cast<ExitCode>(128 + signal), fmt::format("interrupted by signal {} {}", signal, when)) {}
 };
 
-/// Starts a thread that alone takes these signals; all others, and those they start, block them. A matrix product of
-/// oneDNN runs with its stack pointer in a small buffer of the heap, and the frame of a signal that came then would
-/// overwrite what lies below. SIGPIPE and SIGXFSZ are ignored from then on. To be called before any other thread is
-/// started.
+/// Starts the one thread that receives these signals; all other threads block them. oneDNN's matrix products run with
+/// their stack pointer in a small heap buffer, and a signal's frame would overwrite what lies below it. SIGPIPE and
+/// SIGXFSZ are ignored from then on. Call this before any other thread starts.
 void give_signals_a_thread();
 
-/// For a child process before it becomes another program, which would inherit what is blocked and ignored here.
+/// Restores the default signal mask and actions in a child process before exec, which would inherit them.
 void unblock_signals();
 
-/// While one lives, the signals set a flag instead of ending the process; SIGINT or SIGTERM for the second time ends it
-/// at once. Ranks that are threads have one each.
+/// While one exists, the signals set a flag instead of ending the process; a second SIGINT or SIGTERM ends it at once.
+/// Ranks that are threads have one each.
 class SignalGuard {
  public:
   SignalGuard();
@@ -34,7 +33,7 @@ class SignalGuard {
   static int received();
 };
 
-/// While one lives, the thread's work ends at its next check() once a signal arrived.
+/// While one exists, the thread's work ends at its next check() after a signal.
 class InterruptibleWork {
  public:
   InterruptibleWork() { ++depth_; }

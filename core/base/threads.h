@@ -1,4 +1,4 @@
-// Threads that can be refused: a limit of the user (ulimit -u) or of a container (pids.max) is an error of one line.
+// Thread creation that can fail: a user limit (ulimit -u) or a container's (pids.max) is a one-line error.
 #pragma once
 
 #include "core/base/errors.h"
@@ -14,7 +14,7 @@
 
 namespace ptrain {
 
-/// A thread that runs `body`. Throws Error{failed} where the system grants none.
+/// A thread that runs `body`. Throws Error{failed} where the system refuses one.
 template <typename Body>
 std::thread start_thread(Body&& body) {
   try {
@@ -25,7 +25,7 @@ std::thread start_thread(Body&& body) {
   }
 }
 
-/// body(0) to body(count - 1), a thread each. Throws as start_thread does: then none of them has run.
+/// Runs body(0) to body(count - 1), each on its own thread. Throws as start_thread does; then none of them has run.
 inline void run_together(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::promise<bool> complete;
   const std::shared_future<bool> go = complete.get_future().share();

@@ -1,4 +1,4 @@
-// Whether bytes are text.
+// UTF-8 validation.
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace ptrain {
 
-/// Bytes of the well-formed UTF-8 character that `text` begins with; 0 where it begins with none.
+/// Length in bytes of the well-formed UTF-8 character at the start of `text`; 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
-/// Well-formed UTF-8: what JSON can carry.
+/// Whether `bytes` are well-formed UTF-8, which JSON requires.
 bool is_utf8(std::string_view text);
 
 }  // namespace ptrain

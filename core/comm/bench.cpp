@@ -14,7 +14,7 @@ AllReduceRate measure_all_reduce(Collectives& collectives, Backend& backend, std
   AllReduceRate rate;
   const std::int64_t count = std::max<std::int64_t>(1, bytes / static_cast<std::int64_t>(sizeof(float)));
   rate.bytes = count * static_cast<std::int64_t>(sizeof(float));
-  // By size alone: every rank must come to the same number.
+  // By size alone: every rank must choose the same number.
   rate.iterations = static_cast<int>(std::clamp<std::int64_t>(enough_bytes / rate.bytes, 8, 200));
   const DeviceBuffer data(backend.memory(), static_cast<std::size_t>(rate.bytes));
   Stopwatch watch;

@@ -1,4 +1,4 @@
-// How fast all-reduces are with nothing beside them, by the definitions of NVIDIA's nccl-tests.
+// All-reduce bandwidth without other load, by the definitions of NVIDIA's nccl-tests.
 #pragma once
 
 #include "core/exec/backend.h"
@@ -10,13 +10,13 @@ struct AllReduceRate {
   int iterations = 0;              // timed ones
   double seconds = 0;              // of one
   double algorithm_bandwidth = 0;  // bytes / seconds
-  double bus_bandwidth = 0;        // algorithm_bandwidth * 2 (n - 1) / n: what each rank's link carries, for any n
+  double bus_bandwidth = 0;        // algorithm_bandwidth * 2 (n - 1) / n: the load of each rank's link, for any n
 };
 
 /// 2 (n - 1) / n, nccl-tests' factor for all-reduces.
 double bus_factor(int world_size);
 
-/// Times all-reduces of `bytes` on the backend's device; every rank calls it. The figure is this rank's.
+/// Times all-reduces of `bytes` on the backend's device; every rank calls it. Returns this rank's rate.
 AllReduceRate measure_all_reduce(Collectives& collectives, Backend& backend, std::int64_t bytes);
 
 }  // namespace ptrain

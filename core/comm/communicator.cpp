@@ -205,7 +205,7 @@ Communicator::OnFailure::~OnFailure() {
 void Communicator::abort(const std::string& reason) {
   transport_->abort(reason);
   {
-    // The thread itself tells the others, and ends by what it tells them.
+    // The exchange thread itself informs the others, and ends with the result.
     std::unique_lock lock(mutex_);
     done_.wait_for(lock, std::chrono::seconds(2), [this] { return failure_ != nullptr; });
   }

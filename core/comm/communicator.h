@@ -1,4 +1,4 @@
-// One rank's way to the others: a thread that exchanges in the background what the training thread hands to it.
+// A rank's communication with the others: a background thread exchanges what the training thread submits.
 #pragma once
 
 #include "core/comm/rank_failure.h"
@@ -15,36 +15,36 @@
 
 namespace ptrain {
 
-/// What exchanging cost, summed since the start. An all-reduce's transfer runs from the moment all ranks are there.
+/// Time and volume of exchanges since the start. An all-reduce's transfer begins when all ranks have arrived.
 struct ExchangeTimes {
   std::int64_t all_reduces = 0;
   double bytes = 0;             // of the buffers
-  double transfer_seconds = 0;  // all-reduces under way, whether anything waited or not
-  double exposed_seconds = 0;   // the part of it for which the training thread waited
+  double transfer_seconds = 0;  // all-reduces in progress, waited for or not
+  double exposed_seconds = 0;   // the part of it that the training thread waited for
   double waited_seconds = 0;    // waits of the training thread: exposed transfer, and waiting for slower ranks
 
   ExchangeTimes operator-(const ExchangeTimes& before) const;
 };
 
 struct CommunicatorOptions {
-  /// How long after a failure the training thread may take to notice it; then `on_unresponsive` is called with the
-  /// failure's message, and is meant to end the process. Without it the thread may take for ever.
+  /// Seconds after a failure within which the training thread must notice it; then `on_unresponsive` is called with the
+  /// failure's message and should end the process. Without it there is no limit.
   double grace_seconds = 0;
   std::function<void(const std::string&)> on_unresponsive = {};
 };
 
-/// Calls other than the const ones are the training thread's; all ranks make the collective ones in the same order.
-/// After a rank failed every call throws its RankFailure.
+/// Only the training thread makes non-const calls; all ranks make the collective ones in the same order. After a rank
+/// has failed every call throws its RankFailure.
 class Communicator final : public HostCollectives {
  public:
   explicit Communicator(std::unique_ptr<Transport> transport, CommunicatorOptions options = {});
-  /// After close(), or with the run given up.
+  /// After close(), or when the run is abandoned.
   ~Communicator() override;
 
   int rank() const override { return transport_->rank(); }
   int world_size() const override { return transport_->world_size(); }
   const Transport& transport() const { return *transport_; }
-  /// Counted among the ranks of this host: which of its devices is this rank's.
+  /// Index among the ranks of this host: the device that this rank uses.
   int local_rank() const;
 
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override;
@@ -58,14 +58,14 @@ class Communicator final : public HostCollectives {
 
   void broadcast(std::span<std::byte> bytes, int root) override;
   void barrier() override;
-  /// Every rank's values, by rank; the same number on each.
+  /// Gathers every rank's values, by rank; the same number on each.
   void all_gather(std::span<const double> mine, std::span<double> all);
-  /// The text of `root` on every rank.
+  /// Sends the text of `root` to every rank.
   std::string broadcast_text(const std::string& text, int root);
 
-  /// What this rank is doing now: `action` is a literal, `step` counts from 1.
+  /// Sets this rank's current activity: `action` is a literal, `step` counts from 1.
   void note(const char* action, std::int64_t step);
-  /// While it lives, this rank may take any time without counting as hung.
+  /// While one exists, this rank may take any time without counting as hung.
   class [[nodiscard]] BusyScope {
    public:
     explicit BusyScope(Communicator* communicator, const char* action);
@@ -79,10 +79,10 @@ class Communicator final : public HostCollectives {
 
   ExchangeTimes times() const;
 
-  /// While it lives, the exchanging thread makes `call` once when it has to give up, and before a call here throws for
-  /// it: the training thread may be at work until a launcher ends the process, or wait elsewhere for a rank that is
-  /// gone. `lost` is the failure of another rank; null when this one ends by itself. Calls are made last come, first
-  /// called, and throw nothing.
+  /// While one exists, the exchange thread makes `call` once when it gives up, before a call here throws for it: the
+  /// training thread may be computing until a launcher ends the process, or be waiting elsewhere for a rank that is
+  /// gone. `lost` is the failure of another rank; null when this one ends by itself. The latest registered call runs
+  /// first; calls must not throw.
   class [[nodiscard]] OnFailure {
    public:
     using Call = std::function<void(const RankFailure* lost)>;
@@ -96,9 +96,9 @@ class Communicator final : public HostCollectives {
     std::list<Call>::iterator place_;
   };
 
-  /// Tells the others that this rank ends in an error, and stops exchanging.
+  /// Informs the others that this rank ends with an error, and stops exchanging.
   void abort(const std::string& reason);
-  /// The end in good order: waits for the other ranks to get here.
+  /// Regular end: waits for the other ranks to get here.
   void close();
 
  private:
@@ -107,7 +107,7 @@ class Communicator final : public HostCollectives {
     std::int64_t count = 0;
     DType dtype = DType::f32;
     float factor = 1;
-    const std::function<void()>* other = nullptr;  // what to do instead
+    const std::function<void()>* other = nullptr;  // runs instead of an all-reduce
   };
 
   void exchange_all();
@@ -125,7 +125,7 @@ class Communicator final : public HostCollectives {
   RankActivity& activity_;
   const CommunicatorOptions options_;
 
-  std::mutex failure_calls_mutex_;  // held while they are made, so that none outlives its OnFailure
+  std::mutex failure_calls_mutex_;  // held during the calls, so that none outlives its OnFailure
   std::list<OnFailure::Call> failure_calls_;
 
   mutable std::mutex mutex_;  // guards the rest

@@ -22,7 +22,7 @@ constexpr Launcher launchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", false},
     {"Paddle", "PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", "PADDLE_RANK_IN_NODE", false},
 };
-// A batch script has SLURM_PROCID too; only srun's tasks have the step's.
+// A batch script has SLURM_PROCID too; only tasks of srun have the step's variables.
 constexpr Launcher srun = {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", false};
 
 int number(const char* name, const std::string& text) {
@@ -49,8 +49,8 @@ std::optional<Launch> read(const Launcher& launcher, const LaunchVariables& vari
 
 void agree(const Launch& a, const Launch& b) {
   if (a.rank == b.rank && a.world_size == b.world_size) return;
-  fail_usage("{} says this is rank {} of {}, but {} says rank {} of {}: start ptrain by one launcher", a.source, a.rank,
-             a.world_size, b.source, b.rank, b.world_size);
+  fail_usage("{} says this is rank {} of {}, but {} says rank {} of {}: start ptrain with one launcher", a.source,
+             a.rank, a.world_size, b.source, b.rank, b.world_size);
 }
 
 }  // namespace

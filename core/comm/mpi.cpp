@@ -1,5 +1,5 @@
-// Collectives by MPI, with the sums taken here, in rank order. Every call is non-blocking and polled, so that a rank
-// that waits keeps looking after the others (mpi_watch.h).
+// Collectives over MPI; sums are computed here, in rank order. Every call is non-blocking and polled, so that a waiting
+// rank keeps watching the others (mpi_watch.h).
 #include "core/comm/mpi.h"
 
 #include "core/comm/mpi_watch.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// MPI counts in int: larger buffers are exchanged in parts of so many bytes.
+/// MPI counts in int: larger buffers are exchanged in parts of this many bytes.
 constexpr std::int64_t largest_part = std::int64_t{1} << 30;
 
 class MpiTransport final : public Transport {
@@ -82,7 +82,7 @@ class MpiTransport final : public Transport {
   void idle() override { watch_->look(MpiWatch::Waiting::no); }
   void abort(const std::string& reason) override { watch_->give_up(reason); }
 
-  /// MPI_Finalize returns when every rank has called it, so nobody takes the end of another's process for its death.
+  /// MPI_Finalize returns after every rank has called it, so no regular exit is mistaken for a crash.
   void finish() override {
     watch_->end();
     MPI_Comm_free(&world_);
@@ -126,8 +126,7 @@ class MpiTransport final : public Transport {
     }
   }
 
-  /// Polls: at first without a pause, for what takes microseconds, then with short sleeps that leave the core to
-  /// others.
+  /// Polls without a pause at first, for operations of microseconds, then with short sleeps that free the core.
   void wait(MPI_Request& request) {
     constexpr int eager_polls = 50;
     watch_->begin_wait();

@@ -1,4 +1,4 @@
-// Ranks that are processes which mpirun or srun started.
+// Ranks that are processes started by mpirun or srun.
 #pragma once
 
 #include "core/comm/transport.h"
@@ -7,11 +7,11 @@
 
 namespace ptrain {
 
-/// Why ranks cannot be processes in this build; empty when they can.
+/// Why this build does not support ranks as processes; empty when it does.
 std::string mpi_unavailable_reason();
 
-/// Joins the MPI job that this process is part of. A rank that dies, gives no sign of life or shows no progress for
-/// `timeout_seconds` while others wait for it fails the run. Throws Error{failed} with mpi_unavailable_reason().
+/// Joins the MPI job of this process. A rank that dies, sends no heartbeat or shows no progress for `timeout_seconds`
+/// while others wait for it fails the run. Throws Error{failed} with mpi_unavailable_reason().
 std::unique_ptr<Transport> make_mpi_transport(double timeout_seconds);
 
 }  // namespace ptrain

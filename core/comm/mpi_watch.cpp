@@ -27,7 +27,7 @@ void set_text(char (&field)[size], const std::string& text) {
   field[length] = '\0';
 }
 
-/// Equal for processes that see each other in the process table.
+/// Equal for processes that see the same process table.
 std::string machine_id() {
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -37,7 +37,7 @@ std::string machine_id() {
   return id;
 }
 
-/// Whether a process of this machine has ended; a zombie has.
+/// Whether a process of this machine has ended; a zombie counts as ended.
 bool has_ended(int process) {
   if (::kill(process, 0) != 0 && errno == ESRCH) return true;
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
@@ -111,7 +111,7 @@ void MpiWatch::give_up(const std::string& reason) {
 void MpiWatch::look(Waiting waiting) {
   constexpr double look_seconds = 0.1, tell_seconds = 0.2;
   if (seconds_since(looked_) < look_seconds) return;
-  // A process that was itself stopped has heard nobody meanwhile, and must not blame them.
+  // A process that was itself suspended received no messages meanwhile, and must not blame the others.
   const double still_seconds = seconds_since(looked_);
   looked_ = Clock::now();
   if (still_seconds > 0.5 * hang_detector_.timeout_seconds()) {
@@ -152,7 +152,7 @@ void MpiWatch::receive() {
   }
 }
 
-// What MPI says went wrong with a message counts as sent: a rank that hears nothing finds out by itself.
+// A message that MPI failed to send counts as sent: its receiver notices the silence by itself.
 bool MpiWatch::Sending::is_done() {
   int sent = 1;
   return request == MPI_REQUEST_NULL || MPI_Test(&request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS || sent != 0;
@@ -180,7 +180,7 @@ void MpiWatch::send_heartbeats() {
   for (int rank = 0; rank < size_; ++rank) {
     if (!watches(rank)) continue;
     Sending& sending = peers_[static_cast<std::size_t>(rank)].sign_of_life;
-    if (sending.is_done()) send(rank, sending, message);  // else it takes nothing in: it will be judged by its silence
+    if (sending.is_done()) send(rank, sending, message);  // else it receives nothing; its silence will show
   }
 }
 
@@ -198,10 +198,10 @@ void MpiWatch::check_peers(Waiting waiting) {
     const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (rank == rank_) continue;
     if (peer.machine == peers_[static_cast<std::size_t>(rank_)].machine && has_ended(peer.process)) {
-      receive();               // its last words may be whose failure it ended by
-      if (stood_still_ > 0) {  // they gave this rank up
-        fail_all(rank_, fmt::format("{} was stopped for {:.1f} s; it last did: {}", describe_rank(rank_), stood_still_,
-                                    activity_.text()));
+      receive();               // a final message may name the failure that caused its end
+      if (stood_still_ > 0) {  // the others gave up on this rank
+        fail_all(rank_, fmt::format("{} was suspended for {:.1f} s; it last did: {}", describe_rank(rank_),
+                                    stood_still_, activity_.text()));
       }
       fail_all(rank, fmt::format("{} died; it last did: {}", describe_rank(rank), last_deed(rank)));
     }
@@ -228,7 +228,7 @@ void MpiWatch::fail_all(int failed_rank, const std::string& text) {
     under_way.push_back(&peers_[static_cast<std::size_t>(rank)].last_words);
     send(rank, *under_way.back(), message);
   }
-  // What is not out by then will not arrive: the others find out by themselves.
+  // Messages not sent by then will not arrive: the others notice by themselves.
   constexpr auto pause = std::chrono::milliseconds(5);
   constexpr int polls = 60;
   for (int poll = 0; poll < polls && !under_way.empty(); ++poll) {

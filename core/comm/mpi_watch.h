@@ -1,5 +1,5 @@
-// How the processes of an MPI job notice that one of them is gone: each tells rank 0 five times a second what it does,
-// rank 0 tells all, and processes of one machine look at each other in the process table. MPI itself waits for ever.
+// Failure detection for the processes of an MPI job: each sends rank 0 its activity five times a second, rank 0 informs
+// all, and processes of one machine check each other in the process table. MPI itself would wait forever.
 #pragma once
 
 #include "core/comm/activity.h"
@@ -17,12 +17,12 @@ namespace ptrain {
 /// Throws Error{failed} naming the call when `code` is an error.
 void check_mpi(int code, const char* call);
 
-/// Used by the exchanging thread, but for give_up.
+/// Used by the exchange thread only, except give_up.
 class MpiWatch {
  public:
   enum class Waiting { no, yes };
 
-  /// Collective: all ranks introduce themselves.
+  /// Collective: all ranks exchange their identities.
   MpiWatch(double timeout_seconds, RankActivity& activity);
   ~MpiWatch();
   MpiWatch(const MpiWatch&) = delete;
@@ -32,28 +32,28 @@ class MpiWatch {
   int host_index(int rank) const { return peers_[static_cast<std::size_t>(rank)].host_index; }
   int local_world_size() const;
 
-  /// One more collective operation is entered; the same count on every rank is the same operation.
+  /// Enters the next collective operation; equal counts on all ranks mean the same operation.
   void begin_operation() { ++operations_; }
   void begin_wait() { hang_detector_.restart(); }
-  /// Sends and takes in messages and judges the others, at most every tenth of a second. `waiting`: for a collective
-  /// operation, so that ranks that have not come to it count as late. Throws RankFailure.
+  /// Sends and receives messages and checks the others, at most ten times a second. `waiting`: for a collective
+  /// operation, so that ranks that have not entered it count as late. Throws RankFailure.
   void look(Waiting waiting);
-  /// Has the next look() tell all others that this rank failed. From any thread.
+  /// Makes the next look() inform all others that this rank failed. Callable from any thread.
   void give_up(const std::string& reason);
-  /// The end in good order, when nothing will be sent any more.
+  /// Regular end, when nothing more will be sent.
   void end();
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Message {
-    int failed_rank;  // -1: a sign of life
+    int failed_rank;  // -1: a heartbeat
     int busy;
     std::uint64_t progress, operations;
     std::int64_t step;
     char action[96];
     char text[1024];  // the failure
   };
-  /// A message on its way, which must stay where it is.
+  /// A message in transit; it must not move in memory.
   struct Sending {
     Message message{};
     MPI_Request request = MPI_REQUEST_NULL;
@@ -90,7 +90,7 @@ class MpiWatch {
   MPI_Request receiving_ = MPI_REQUEST_NULL;
   std::uint64_t operations_ = 0;
   Clock::time_point looked_, told_;
-  double stood_still_ = 0;  // seconds for which this process itself was stopped
+  double stood_still_ = 0;  // seconds for which this process itself was suspended
   std::mutex mutex_;        // guards the reason
   std::optional<std::string> reason_;
 };

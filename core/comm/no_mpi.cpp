@@ -1,4 +1,4 @@
-// Stands in for MPI in builds without it.
+// Replaces mpi.cpp in builds without MPI.
 #include "core/base/errors.h"
 #include "core/comm/mpi.h"
 

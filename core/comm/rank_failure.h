@@ -1,11 +1,11 @@
-// What ends a data-parallel run on every rank when one of them cannot go on.
+// The error that ends a data-parallel run on every rank when one of them fails.
 #pragma once
 
 #include "core/base/errors.h"
 
 namespace ptrain {
 
-/// The message names rank and host and says what the rank last did.
+/// The message names the rank, its host and its last activity.
 class RankFailure : public Error {
  public:
   RankFailure(int rank, const std::string& message) : Error(ExitCode::failed, message), rank_(rank) {}

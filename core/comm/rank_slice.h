@@ -1,4 +1,4 @@
-// The sum that every CPU transport computes: in rank order and fp32, so that its bits depend on nothing else.
+// The sum of every CPU transport: in rank order and fp32, so that its bits depend on nothing else.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-/// Elements [begin, end) of a buffer of `count` that rank `rank` sums for all.
+/// Elements [begin, end) of a buffer of `count` that rank `rank` sums for all ranks.
 struct Slice {
   std::int64_t begin, end;
   std::int64_t count() const { return end - begin; }

@@ -59,7 +59,7 @@ double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduce
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks) {
   ScaledStep predicted;
   predicted.ranks = ranks;
-  double free = 0;  // when the links are
+  double free = 0;  // the time at which the links are free
   for (const MeasuredStep::Bucket& bucket : measured.buckets) {
     const double seconds = std::min(all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::ring),
                                     all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::tree));

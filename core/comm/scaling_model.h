@@ -1,12 +1,11 @@
-// What a training step takes on more ranks than are at hand, from what one rank measured and what the links promise.
+// Estimates the training step time on more ranks than are available, from one rank's measurements and the links' data.
 //
-// An all-reduce of S bytes over n ranks takes, by the usual latency-bandwidth model (Thakur, Rabenseifner and Gropp,
+// An all-reduce of S bytes over n ranks takes, by the standard latency-bandwidth model (Thakur, Rabenseifner and Gropp,
 // "Optimization of collective communication operations in MPICH", 2005; Sanders, Speck and Träff, "Two-tree algorithms
 // for full bandwidth broadcast, reduction and scan", 2009):
 //   ring  2 (n - 1) latency + 2 (n - 1) / n S / bandwidth
 //   tree  2 log2(n) latency + 2 (n - 1) / n S / bandwidth  (two trees, each half of the data)
-// with the hops between nodes at the latency between nodes, and at the bandwidth of the slower kind of link that is
-// used.
+// where hops between nodes have the latency between nodes, and the bandwidth is that of the slowest kind of link used.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,14 @@
 namespace ptrain {
 
 struct Link {
-  double latency = 0;    // seconds a hop
+  double latency = 0;    // seconds per hop
   double bandwidth = 0;  // bytes/s, in each direction, that an all-reduce reaches (nccl-tests' bus bandwidth)
 };
 
 struct Links {
   int ranks_per_node = 1;
   Link inside;   // between ranks of a node
-  Link between;  // between nodes: of a whole node, all its adapters together
+  Link between;  // between nodes: total of a node's adapters
 };
 
 /// Reads ranks_per_node, inside_node and between_nodes, each {latency_us, bandwidth_gb_s}, from YAML.
@@ -33,7 +32,7 @@ Links load_links(const std::filesystem::path& file);
 
 enum class AllReduceAlgorithm { ring, tree };
 
-/// Of one all-reduce of `bytes`: latencies of the hops and bytes over the slowest link, as the algorithm makes them.
+/// Seconds of one all-reduce of `bytes`: the algorithm's hops and its bytes over the slowest link.
 double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduceAlgorithm algorithm);
 
 /// A step on one rank.
@@ -43,8 +42,8 @@ struct MeasuredStep {
     double bytes = 0;
   };
   double compute_seconds = 0;   // to the end of backward
-  double update_seconds = 0;    // what follows the exchange
-  double stdev_seconds = 0;     // of a step, from step to step
+  double update_seconds = 0;    // after the exchange
+  double stdev_seconds = 0;     // variation between steps
   std::vector<Bucket> buckets;  // in the order of their exchange
 };
 
@@ -52,13 +51,13 @@ struct ScaledStep {
   int ranks = 1;
   double step_seconds = 0;
   double exchange_seconds = 0;  // all buckets
-  double exposed_seconds = 0;   // what the end of backward waits for
+  double exposed_seconds = 0;   // not hidden by backward
   double imbalance_seconds =
       0;                  // waiting for the slowest rank: stdev * sqrt(2 ln n), the expected largest of n normals
   double efficiency = 1;  // weak scaling: one rank's step over this one
 };
 
-/// Each bucket is exchanged when it is ready and the one before is done, by the quicker algorithm.
+/// A bucket's exchange starts when the bucket is ready and the previous exchange is done; it uses the faster algorithm.
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks);
 
 }  // namespace ptrain

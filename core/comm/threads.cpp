@@ -1,5 +1,5 @@
-// An all-reduce is two meetings: at the first every rank has laid out its buffer, then each sums its own slice of all
-// of them and writes it back to all, and at the second all slices are done.
+// An all-reduce has two barriers: at the first every rank has published its buffer; then each rank sums its slice of
+// all buffers and writes it to all of them; at the second all slices are done.
 #include "core/comm/thread_transport.h"
 
 #include "core/base/host_name.h"
@@ -19,13 +19,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a rank brings to a meeting.
+/// What a rank publishes at a barrier.
 struct Offer {
   void* data = nullptr;
   std::int64_t size = 0;  // elements or bytes
 };
 
-/// What all ranks share.
+/// State shared by all ranks.
 struct Group {
   explicit Group(int world_size)
       : activities(static_cast<std::size_t>(world_size)),
@@ -35,7 +35,7 @@ struct Group {
   int world_size() const { return static_cast<int>(activities.size()); }
 
   std::vector<RankActivity> activities;
-  std::vector<Offer> offers;  // written before a meeting, read after it
+  std::vector<Offer> offers;  // written before a barrier, read after it
   std::string host = host_name();
 
   std::mutex mutex;  // guards the rest
@@ -43,7 +43,7 @@ struct Group {
   std::vector<bool> arrived;
   int waiting = 0;
   std::uint64_t meetings = 0;
-  int readers = 0;  // ranks that may be in each other's buffers
+  int readers = 0;  // ranks that may be accessing other ranks' buffers
   std::optional<RankFailure> failure;
 };
 
@@ -103,7 +103,7 @@ class ThreadTransport final : public Transport {
   void finish() override {}
 
  private:
-  /// Not before every rank is out of the others' buffers: whoever sees this may free its own.
+  /// Only after every rank has left the others' buffers: the caller may then free its own.
   void throw_if_failed(std::unique_lock<std::mutex>& lock) const {
     if (!group_->failure) return;
     group_->met.wait(lock, [this] { return group_->readers == 0; });
@@ -114,7 +114,7 @@ class ThreadTransport final : public Transport {
     const std::lock_guard lock(group_->mutex);
     set_failure(rank, what);
   }
-  /// The first failure stands; the mutex is held.
+  /// Only the first failure is kept; the caller holds the mutex.
   void set_failure(int rank, const std::string& what) {
     if (group_->failure) return;
     const std::string last = group_->activities[static_cast<std::size_t>(rank)].text();
@@ -125,10 +125,11 @@ class ThreadTransport final : public Transport {
   void offer(void* data, std::int64_t size) {
     group_->offers[static_cast<std::size_t>(rank_)] = {data, size};
     meet(Buffers::opened);
-    if (group_->offers[0].size != size) throw std::logic_error("internal error: the ranks exchange different things");
+    if (group_->offers[0].size != size)
+      throw std::logic_error("internal error: the ranks make different collective calls");
   }
 
-  /// Whether the ranks read each other's buffers after a meeting, until the next one.
+  /// Whether ranks access each other's buffers between this barrier and the next.
   enum class Buffers { closed, opened };
 
   void meet(Buffers after = Buffers::closed) {

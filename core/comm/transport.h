@@ -1,4 +1,4 @@
-// How bytes get from rank to rank: what threads in one process and MPI each provide, and the communicator builds on.
+// Moves bytes between ranks: implemented by threads of one process and by MPI, used by the communicator.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -10,8 +10,8 @@
 
 namespace ptrain {
 
-/// One rank's end. Collective calls are made by one thread (the communicator's), by all ranks in the same order; each
-/// throws RankFailure when a rank cannot go on.
+/// One rank's endpoint. One thread (the communicator's) makes the collective calls, in the same order on all ranks;
+/// each throws RankFailure when a rank fails.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -19,27 +19,28 @@ class Transport {
   virtual int rank() const = 0;
   virtual int world_size() const = 0;
   virtual std::string_view engine() const = 0;  // "threads", "mpi"
-  /// Which of the run's hosts `rank` is on, counted from 0; and how many ranks share this rank's host.
+  /// Host index of `rank`, counted from 0; and the number of ranks on this rank's host.
   virtual int host_index(int rank) const = 0;
   virtual int local_world_size() const = 0;
   virtual const std::string& rank_host(int rank) const = 0;
 
-  /// data = factor * sum over ranks in rank order, in fp32, rounded once. Returns the moment when all ranks were there.
+  /// data = factor * sum over ranks in rank order, in fp32, rounded once. Returns the time at which all ranks had
+  /// arrived.
   virtual std::chrono::steady_clock::time_point all_reduce(void* data, std::int64_t count, DType dtype,
                                                            float factor) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  /// `mine` has the same size on every rank; `all` takes them by rank.
+  /// `mine` has the same size on every rank; `all` holds them by rank.
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   virtual void barrier() = 0;
 
-  /// Called a few times a second while nothing is exchanged: shows the others that this rank lives, looks after them.
+  /// Called a few times a second while nothing is exchanged: sends a heartbeat and watches the others.
   virtual void idle() = 0;
-  /// Tells the others that this rank cannot go on, which ends what they wait for. From any thread.
+  /// Informs the others that this rank failed, which ends their waits. Callable from any thread.
   virtual void abort(const std::string& reason) = 0;
-  /// The end in good order; no call may follow. Not made after a failure.
+  /// Regular end; no call may follow. Not called after a failure.
   virtual void finish() = 0;
 
-  /// What this rank is doing; the training thread writes it.
+  /// This rank's activity; the training thread writes it.
   virtual RankActivity& activity() = 0;
 };
 

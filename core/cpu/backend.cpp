@@ -18,7 +18,7 @@ namespace {
 
 #define PTRAIN_TEXT_OF(words) #words
 #define PTRAIN_TEXT(words) PTRAIN_TEXT_OF(words)
-/// What own kernels are compiled for.
+/// The instruction set that this backend's kernels are compiled for.
 constexpr const char* own_kernels = PTRAIN_TEXT(PTRAIN_CPU_VARIANT);
 
 std::string onednn_version() {
@@ -34,7 +34,8 @@ class CpuKernels final : public KernelLibrary {
     return factory(context);
   }
 
-  /// EnumNames hold for a processor, a oneDNN with its cap on instruction sets, own kernels and a number of threads.
+  /// Choices are valid for a processor, a oneDNN version with its instruction set limit, these kernels and a thread
+  /// count.
   SearchCache& search_cache() override {
     const std::lock_guard lock(cache_mutex_);
     auto& cache = caches_[thread_count()];
@@ -49,7 +50,7 @@ class CpuKernels final : public KernelLibrary {
   OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> /*kernels*/) const override {
     return {{options.exhaustive_search,
              options.exhaustive_search ? "times oneDNN's candidate implementations on the CPU" : ""},
-            {false, "has no meaning on the CPU"},
+            {false, "has no effect on the CPU"},
             {0, "no limit is applied on the CPU: the memory plan counts the workspace instead"}};
   }
 

@@ -1,17 +1,17 @@
-// The CPU as a backend: oneDNN and own vectorised kernels on the calling thread's cores.
+// The CPU backend: oneDNN and vectorised kernels of this project on the calling thread's cores.
 #pragma once
 
 #include "core/exec/backend.h"
 
 namespace ptrain::cpu {
 
-/// Under which BackendInfo::versions say what own kernels are compiled for: "native", or a variant's name.
+/// The key in BackendInfo::versions for the instruction set of the kernels: "native", or a variant's name.
 inline constexpr const char* own_kernels_entry = "CPU kernels";
 
-/// With the own kernels that run fastest here, of those that this build has (variants.cpp).
+/// The variant of this build whose kernels run fastest on this processor (variants.cpp).
 std::unique_ptr<Backend> make_backend();
 
-/// With the own kernels that are compiled together with this function.
+/// The variant that is compiled together with this function.
 std::unique_ptr<Backend> make_own_backend();
 
 }  // namespace ptrain::cpu

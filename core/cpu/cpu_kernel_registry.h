@@ -1,4 +1,4 @@
-// Which CPU kernel runs which op.
+// Maps ops to CPU kernels.
 #pragma once
 
 #include "core/exec/kernel.h"

@@ -5,8 +5,8 @@
 
 namespace ptrain::cpu {
 
-/// The kernel that `factory` makes when every f16 tensor is f32, with f32 copies in the workspace around it; exactly
-/// that kernel when no tensor is f16.
+/// The kernel of `factory` for f32 tensors in place of f16 ones, with f32 copies in the workspace; the plain kernel
+/// when no tensor is f16.
 std::unique_ptr<Kernel> stage_f16(const KernelContext& context, KernelFactory factory);
 
 }  // namespace ptrain::cpu

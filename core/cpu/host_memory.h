@@ -1,4 +1,4 @@
-// The host's memory as that of a device.
+// The host's memory in the role of device memory.
 #pragma once
 
 #include "core/exec/device_memory.h"

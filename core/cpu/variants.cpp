@@ -1,6 +1,6 @@
-// Which variant of the backend runs: builds for one machine have one, others one for each instruction set, that
-// cmake/PtrainCpuVariants.cmake compiles from the same sources. The choice is oneDNN's, whose ONEDNN_MAX_CPU_ISA so
-// caps own kernels too.
+// Selects the variant of the backend: builds for one machine have one, others have one per instruction set, which
+// cmake/PtrainCpuVariants.cmake compiles from the same sources. oneDNN decides, so its ONEDNN_MAX_CPU_ISA also limits
+// these kernels.
 #include "core/cpu/cpu_backend.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -21,7 +21,7 @@ std::unique_ptr<Backend> make_backend_avx512_bf16();
 std::unique_ptr<Backend> make_backend_amx();
 
 std::unique_ptr<Backend> make_backend() {
-  // An instruction set's number has the bits of all that it includes.
+  // An instruction set's value includes the bits of those that it extends.
   const auto used = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
   const auto has = [&](dnnl::cpu_isa isa) {
     const auto needed = static_cast<unsigned>(isa);

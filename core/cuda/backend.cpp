@@ -45,7 +45,7 @@ class GpuInstruments final : public Instruments {
   std::unique_ptr<Sensors> make_sensors() const override {
     char pci_bus_id[32];
     CUDA_CHECK(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, device_.index()));
-    if (pci_bus_id[0] == '\0') return nullptr;  // no GPU on a bus
+    if (pci_bus_id[0] == '\0') return nullptr;  // not on a PCI bus
     return std::make_unique<Nvml>(pci_bus_id);
   }
 
@@ -91,7 +91,7 @@ class CudaBackend final : public Backend {
   GpuStream stream_;
   CudaKernels kernels_;
   GpuInstruments instruments_;
-  MakeImageDecoder decoders_;  // once asked for
+  MakeImageDecoder decoders_;  // created when first requested
 };
 
 void require_device(int device_index) {

@@ -1,4 +1,4 @@
-// NVIDIA GPUs as a backend.
+// The CUDA backend, for NVIDIA GPUs.
 #pragma once
 
 #include "core/exec/backend.h"
@@ -7,12 +7,12 @@
 
 namespace ptrain::cuda {
 
-/// Why `device: cuda` cannot be used here; empty when it can.
+/// Why `device: cuda` is unavailable here; empty when it is available.
 std::string unavailable_reason();
 /// The backend on one of the machine's GPUs, for the calling thread. Throws Error{failed} with unavailable_reason().
 std::unique_ptr<Backend> make_backend(int device_index = 0);
 
-/// One of the machine's GPUs as cuDNN describes it, in JSON, from which a EngineCompiler compiles for it elsewhere.
+/// cuDNN's JSON description of one of the machine's GPUs, from which an EngineCompiler elsewhere compiles for it.
 /// Throws Error{failed} as make_backend() does.
 std::string gpu_description(int device_index = 0);
 

@@ -1,4 +1,4 @@
-// The kernels of a GPU, whether it is there or only described.
+// The kernels of a GPU, which may be present or only described.
 #pragma once
 
 #include "core/cuda/device/device.h"
@@ -8,7 +8,7 @@ namespace ptrain::cuda {
 
 class CudaKernels : public KernelLibrary {
  public:
-  /// `searched_on` names in the search cache what its choices hold for.
+  /// `searched_on` identifies, in the search cache, what its choices are valid for.
   CudaKernels(Device& device, const std::string& searched_on) : device_(device), cache_(searched_on) {}
 
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override;

@@ -1,4 +1,4 @@
-// Which CUDA kernel runs which op.
+// Maps ops to CUDA kernels.
 #pragma once
 
 #include "core/cuda/cuda_kernels.h"

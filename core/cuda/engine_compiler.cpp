@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void reject() { fail("nothing runs on a GPU that is only described"); }
 
-/// Of what takes more than cuDNN's plans to make: cuBLASLt's algorithms, memory.
+/// A kernel that needs more than cuDNN's plans: cuBLASLt's algorithms, memory.
 class UnmadeKernel final : public Kernel {
  public:
   void run(const KernelArgs&) override { reject(); }
@@ -31,7 +31,7 @@ class DescribedKernels final : public CudaKernels {
     }
   }
 
-  bool fuses_convolutions() const override { return false; }  // whether that pays would have to be timed
+  bool fuses_convolutions() const override { return false; }  // the decision would need timing
 };
 
 class NoMemory final : public DeviceMemory {

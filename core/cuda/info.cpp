@@ -1,4 +1,4 @@
-// Which GPUs and libraries are there.
+// Detects GPUs and libraries.
 #include "core/cuda/cuda_backend.h"
 #include "core/cuda/device/driver_version.h"
 #include "core/cuda/library/nvjpeg_functions.h"
@@ -13,18 +13,18 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr int oldest_major = 8;  // Ampere; older architectures are not compiled for
+constexpr int oldest_major = 8;  // Ampere, the oldest architecture that is compiled for
 
 std::string cuda_version(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-/// The file that a function was loaded from; empty when it is part of the program, or nowhere.
+/// The file that a function was loaded from; empty for the program itself, or if unknown.
 std::string find_file(void* address) {
   Dl_info found{};
   if (address == nullptr || dladdr(address, &found) == 0 || found.dli_fname == nullptr) return {};
   return found.dli_fname;
 }
 
-/// nvJPEG is loaded by those who use it.
+/// nvJPEG is loaded only when used.
 void add_nvjpeg(BackendInfo& info) {
   const NvjpegFunctions* const nvjpeg = find_nvjpeg();
   if (nvjpeg == nullptr) {
@@ -54,8 +54,8 @@ std::string unavailable_reason() {
   if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) return "no NVIDIA GPU is visible";
   if (status != cudaSuccess) return fmt::format("CUDA does not start: {}", cudaGetErrorString(status));
   cudaDeviceProp properties{};
-  if (const cudaError_t asked = cudaGetDeviceProperties(&properties, 0); asked != cudaSuccess)
-    return fmt::format("the GPU does not answer: {}", cudaGetErrorString(asked));
+  if (const cudaError_t properties_status = cudaGetDeviceProperties(&properties, 0); properties_status != cudaSuccess)
+    return fmt::format("the GPU does not answer: {}", cudaGetErrorString(properties_status));
   if (properties.major < oldest_major) {
     return fmt::format("{} has compute capability {}.{}, but {}.0 or newer is needed", properties.name,
                        properties.major, properties.minor, oldest_major);

@@ -1,4 +1,4 @@
-// Stands in for the CUDA backend in builds without it.
+// Replaces the CUDA backend in builds without it.
 #include "core/base/errors.h"
 #include "core/cuda/cuda_backend.h"
 #include "core/cuda/engine_compiler.h"

@@ -7,7 +7,7 @@ namespace {
 
 OptionEffect<bool> persistent_effect(std::span<const KernelRecord> kernels) {
   int persistent = 0, plain = 0, in_convolutions = 0;
-  std::string_view example;  // of the plain ones
+  std::string_view example;  // of the plain kernels
   for (const KernelRecord& kernel : kernels) {
     persistent += kernel.batch_norm == BatchNormPart::persistent;
     in_convolutions += kernel.batch_norm == BatchNormPart::in_convolution;

@@ -1,4 +1,4 @@
-// What the options of a run came to, read off the kernels that it ran with.
+// The effects of a run's options, derived from its kernels.
 #pragma once
 
 #include "core/exec/kernel_library.h"

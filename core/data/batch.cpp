@@ -36,7 +36,7 @@ HostTensor& Batch::add_common(std::string_view name, DType dtype, const Shape& s
 }
 
 void Batch::append(const Batch& other) {
-  invariant(entries_.size() == other.entries_.size(), "batches of different tensors are joined");
+  invariant(entries_.size() == other.entries_.size(), "cannot append a batch with different tensors");
   for (Entry& entry : entries_) entry.tensor.append(other.at(entry.spec.name));
   sample_indices.insert(sample_indices.end(), other.sample_indices.begin(), other.sample_indices.end());
   rows_ += other.rows_;

@@ -1,4 +1,4 @@
-// Samples on their way to a model and back, as named tensors with a row to each.
+// A batch of samples as named tensors with one row per sample, for a model's inputs and outputs.
 #pragma once
 
 #include "core/config/image_size.h"
@@ -20,19 +20,21 @@ class Batch {
   };
 
   Batch() = default;
-  /// Zeros for `rows` samples, of which none counts yet.
+  /// Zeroed tensors for `rows` samples; `count` starts at 0.
   Batch(std::span<const TensorSpec> specs, std::int64_t rows);
 
   std::int64_t epoch = 0;
   std::int64_t index = 0;  // within the epoch
-  std::int64_t count = 0;  // rows of samples; 0 is possible on the last batch of an evaluation. Rows behind are padding
-  std::vector<std::int64_t> sample_indices;  // [rows], position in the data set; -1 for padding; of others empty
+  std::int64_t count = 0;  // number of samples, which come first; may be 0 in the last batch of an evaluation. Other
+                           // rows are padding
+  std::vector<std::int64_t> sample_indices;  // [rows], position in the data set; -1 for padding; empty for other
+                                             // batches
 
   std::int64_t rows() const { return rows_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// Null where there is none of that name.
+  /// Null where there is no tensor of that name.
   const HostTensor* find(std::string_view name) const;
-  /// Throws Error{failed} where there is none of that name.
+  /// Throws Error{failed} where there is no tensor of that name.
   HostTensor& at(std::string_view name);
   const HostTensor& at(std::string_view name) const;
   template <typename T>
@@ -45,22 +47,22 @@ class Batch {
   }
   const std::vector<Entry>& entries() const { return entries_; }
 
-  /// Zeros for one more tensor; in the place of one of its name.
+  /// Adds a zeroed tensor, replacing one of the same name.
   HostTensor& add(TensorSpec spec);
-  /// The same with values [rows, shape]; the first tensor of a batch decides how many rows that is.
+  /// Adds a tensor with values [rows, shape]; the first tensor of a batch determines its number of rows.
   template <typename T>
   void add(std::string_view name, Shape shape, const std::vector<T>& values);
-  /// What all rows have in common, which is not padded or joined.
+  /// Adds a tensor shared by all rows, which is neither padded nor appended to.
   HostTensor& add_common(std::string_view name, DType dtype, const Shape& shape);
   const std::vector<Entry>& common() const { return common_; }
 
-  /// Adds the rows of `other`, which has the same tensors.
+  /// Appends the rows of `other`, which has the same tensors.
   void append(const Batch& other);
-  /// Rows `first` up to `first + rows`, all of which count, of every tensor.
+  /// Rows `first` up to `first + rows` of every tensor; all of them count.
   Batch slice(std::int64_t first, std::int64_t rows) const;
-  /// Makes it that many rows; those behind the present ones hold what each tensor's spec says.
+  /// Resizes to that many rows; new rows hold the fill value of each tensor's spec.
   void pad(std::int64_t rows);
-  /// Fills the rows from `count` on as the specs say.
+  /// Fills the rows from `count` on with the specs' values.
   void fill_padding();
   /// Copies row `from` of every tensor, and its index, over row `to`.
   void copy_row(std::int64_t from, std::int64_t to);
@@ -78,7 +80,7 @@ void Batch::add(std::string_view name, Shape shape, const std::vector<T>& values
   std::copy(values.begin(), values.end(), to.begin());
 }
 
-/// The size of the images in it; none is said where it has none.
+/// The size of its images; empty if it has none.
 ImageSize find_image_size(const Batch& batch);
 
 }  // namespace ptrain

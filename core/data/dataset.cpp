@@ -6,8 +6,8 @@ namespace {
 constexpr std::int32_t ignored_label = -1;  // SoftmaxCrossEntropy's
 constexpr std::int64_t token_kinds = 2;     // first and second sentence
 
-TensorSpec images(const DatasetInfo& data, ImageSize asked) {
-  const ImageSize size = asked.value_or(data.image_size);
+TensorSpec images(const DatasetInfo& data, ImageSize requested) {
+  const ImageSize size = requested.value_or(data.image_size);
   const Shape shape =
       data.frames > 0 ? Shape{data.frames, size.height, size.width, 3} : Shape{size.height, size.width, 3};
   return {tensor_names::images, DType::u8, shape, 0, 256};
@@ -20,7 +20,7 @@ std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size) {
     case DataKind::image:
       return {images(data, size)};
     case DataKind::table:
-      // No row of a table is read that no sample has.
+      // Padding refers only to table rows that a sample has too.
       return {{tensor_names::numbers, DType::f32, {data.numbers}},
               {tensor_names::categories, DType::i32, {data.categories}, std::nullopt, data.hash_buckets}};
     case DataKind::text:

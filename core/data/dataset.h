@@ -1,4 +1,4 @@
-// What every data source offers: how many samples, what they are, and one sample by index.
+// The interface of every data source: number, form and content of samples.
 #pragma once
 
 #include "core/base/data_kind.h"
@@ -24,12 +24,12 @@ enum class Split { train, eval };
 
 struct DatasetInfo {
   DataKind kind = DataKind::image;
-  std::vector<std::string> targets{tensor_names::labels};  // what is to be learnt, by the names of its tensors
-  int classes = 0;                                         // 1 of values, and of tokens
+  std::vector<std::string> targets{tensor_names::labels};  // names of the target tensors
+  int classes = 0;                                         // 1 for values and tokens
   std::vector<std::string> class_names;                    // one per class
 
-  // Images: u8 pixels [height, width, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is so
-  // many frames of that form, one behind the other.
+  // Images: u8 pixels [height, width, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is `frames`
+  // consecutive images.
   ImageSize image_size;
   int frames = 0;  // of a clip; 0: samples are images
   std::array<float, 3> mean{};
@@ -39,7 +39,7 @@ struct DatasetInfo {
   int max_length = 0;
   int vocab_size = 0;
 
-  // Tables: numbers f32 [numbers] and ids [categories], each below hash_buckets.
+  // Tables: dense features f32 [numbers] and ids of categorical ones [categories], each below hash_buckets.
   int numbers = 0;
   int categories = 0;
   std::int64_t hash_buckets = 0;
@@ -47,26 +47,26 @@ struct DatasetInfo {
   int images_per_sample() const { return frames > 0 ? frames : 1; }
 };
 
-/// What training asks of images beside what their data set is opened with.
+/// Training options for images, in addition to the settings that their data set is opened with.
 struct ImageForm {
-  ImageSize size = {};           // none said: DatasetInfo's
-  float smallest_crop = 0.08f;   // share of an image's area that a random crop has at least
-  bool trivial_augment = false;  // one drawn change of each
-  float erasing = 0;             // probability that a rectangle of it is blanked
+  ImageSize size = {};           // empty: DatasetInfo's
+  float smallest_crop = 0.08f;   // minimum share of an image's area in a random crop
+  bool trivial_augment = false;  // applies one random operation to each image
+  float erasing = 0;             // probability that a rectangle of the image is erased
 };
 
-/// A batch's row, where one sample is written.
+/// A batch's row, to which one sample is written.
 class SampleRow {
  public:
-  /// The batch outlives it.
+  /// The batch must outlive it.
   SampleRow(Batch& batch, std::int64_t row, const ImageForm& form = {}) : batch_(batch), row_(row), form_(form) {}
 
-  /// Of the tensor of that name, of which T is the storage type.
+  /// The row of the tensor of that name; T is its storage type.
   template <typename T>
   std::span<T> at(std::string_view name) const {
     return batch_.at(name).row<T>(row_);
   }
-  /// The one element of its row, where the batch has the tensor: what is only asked has no labels.
+  /// Sets the single element of its row, if the batch has the tensor: samples for inference have no labels.
   template <typename T>
   void set(std::string_view name, T value) const {
     if (batch_.has(name)) at<T>(name)[0] = value;
@@ -79,7 +79,7 @@ class SampleRow {
   ImageForm form_;
 };
 
-/// Memory that one worker reuses from sample to sample.
+/// Memory that one worker reuses between samples.
 struct Scratch {
   std::vector<std::uint8_t> file;
   std::vector<std::uint8_t> pixels;
@@ -89,36 +89,34 @@ struct Scratch {
   std::vector<std::int32_t> bounds;
   std::vector<std::int32_t> first_ids;
   std::vector<std::int32_t> second_ids;
-  std::unique_ptr<ImageDecoder> decoder;  // a device's; null: the host decodes
-  std::int64_t device_decoded = 0;        // images, by it
+  std::unique_ptr<ImageDecoder> decoder;  // on a device; null: the host decodes
+  std::int64_t device_decoded = 0;        // number of images that `decoder` decoded
 };
 
-/// A sample whose own bytes are wrong (truncated, corrupt, unreadable); the loader may skip it. The message names the
-/// file.
+/// A sample whose own data is bad (truncated, corrupt, unreadable); the loader may skip it. The message names the file.
 class BadSample : public Error {
  public:
   explicit BadSample(const std::string& message) : Error(ExitCode::failed, message) {}
 };
 
-/// Tokens of text, and how many of them the vocabulary has no entry for ([UNK]).
+/// Number of tokens of a text, and of those unknown to the vocabulary ([UNK]).
 struct TokenCount {
   std::int64_t tokens = 0;
   std::int64_t unknown = 0;
 };
 
-/// Where a sample comes from, for people to find it again.
+/// The origin of a sample, for people.
 struct SampleOrigin {
-  std::string file = {};                    // empty: it lies in none
-  bool is_picture = false;                  // the file is the sample's own, JPEG or PNG
+  std::string file = {};                    // empty: no file
+  bool is_picture = false;                  // the file is the sample itself, JPEG or PNG
   std::optional<std::int64_t> line = {};    // of a table, from 1
-  std::optional<std::int64_t> record = {};  // of a file of many, from 0
+  std::optional<std::int64_t> record = {};  // in a file of many samples, from 0
   std::string text = {}, second = {};       // of text
 };
 
-/// The tensors that a model reads of samples of that form; images of `size` (none said: the data's own).
+/// The input tensors of samples; images of `size` (empty: the data's own).
 std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size = {});
-/// Those of data.targets that are one number of each sample: labels and values. A data set with others says itself what
-/// they are like.
+/// The targets in data.targets with one number per sample: labels and values. Data sets with others override tensors().
 std::vector<TensorSpec> target_tensors(const DatasetInfo& data);
 
 class Dataset {
@@ -126,19 +124,19 @@ class Dataset {
   virtual ~Dataset() = default;
   const DatasetInfo& info() const { return info_; }
   virtual std::int64_t size() const = 0;
-  /// What a sample is made of and what is to be learnt of it, its images in `form`. Unless a data set says otherwise:
-  /// input_tensors() and target_tensors().
+  /// All tensors of a sample, inputs and targets, with images in `form`. By default input_tensors() and
+  /// target_tensors().
   virtual std::vector<TensorSpec> tensors(const ImageForm& form) const;
   /// Writes sample `index` (0 <= index < size()) into `out`, a row of tensors().
   /// Thread-safe as long as `scratch` is the calling thread's own. Throws BadSample.
   virtual void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const = 0;
-  /// A sample's class, 0 <= label < classes; 0 where it has none. Thread-safe.
+  /// A sample's class, 0 <= label < classes; 0 for tasks without classes. Thread-safe.
   virtual std::int32_t label(std::int64_t index) const = 0;
-  /// Thread-safe. Nothing of samples that were made from random numbers.
+  /// Thread-safe. Empty for samples generated from random numbers.
   virtual SampleOrigin origin(std::int64_t) const { return {}; }
-  /// Of text that a vocabulary was looked up for, over samples from all of it, at most ten thousand; none of others.
+  /// Counts unknown tokens of texts, in at most ten thousand samples spread over the data set; none for other data.
   virtual std::optional<TokenCount> count_unknown() const { return std::nullopt; }
-  /// What was found while the data was opened and its user should know, a line each.
+  /// Notes for the user from opening the data, one line each.
   const std::vector<std::string>& notes() const { return notes_; }
 
  protected:

@@ -27,7 +27,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 void require_classes(const DataSettings& settings, const std::vector<std::string>& names, std::string_view place) {
   if (settings.classes == 0 || settings.classes == static_cast<int>(names.size())) return;
-  fail_usage("{}: has {} classes ({}), but model.classes is {}; without it the data's are taken", place, names.size(),
+  fail_usage("{}: has {} classes ({}), but model.classes is {}; without it the data's are used", place, names.size(),
              listed(names), settings.classes);
 }
 

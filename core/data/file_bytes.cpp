@@ -15,8 +15,8 @@ namespace ptrain {
 
 void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& bytes) {
   const auto close = [](std::FILE* file) { std::fclose(file); };
-  struct stat status {};  // before it is opened: a FIFO would wait for a writer
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) fail("{}: no regular file", path.string());
+  struct stat status {};  // check before opening: a FIFO would wait for a writer
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) fail("{}: not a regular file", path.string());
   const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
   if (!file) fail("{}: cannot open: {}", path.string(), std::strerror(errno));
   bytes.resize(static_cast<std::size_t>(status.st_size));

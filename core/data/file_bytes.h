@@ -1,4 +1,4 @@
-// Bytes of a file, plain or gzip, read so that no header can make it allocate more than the file can hold.
+// Reads a file, plain or gzip, without letting its header make it allocate more than the file can hold.
 #pragma once
 
 #include <zlib.h>
@@ -17,7 +17,7 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& byt
 /// Reads a plain or gzip-compressed byte string front to back. The bytes must outlive the reader.
 class ByteReader {
  public:
-  /// `name` opens every error message.
+  /// `name` begins every error message.
   ByteReader(std::span<const std::uint8_t> bytes, std::string name);
   ~ByteReader();
   ByteReader(const ByteReader&) = delete;
@@ -29,8 +29,7 @@ class ByteReader {
   std::uint32_t read_big_endian_u32();
   /// Throws Error unless everything was read; verifies gzip's checksum.
   void expect_end();
-  /// No more bytes than this can follow from the current input, whatever a header claims (deflate's ratio is at most
-  /// 1032).
+  /// Upper limit of the remaining bytes, whatever a header claims (deflate's ratio is at most 1032).
   std::uint64_t most_bytes_possible() const;
   const std::string& name() const { return name_; }
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 using Rows = std::vector<const DataSourceRow*>;
 
-/// Those that are known by their files, in the order to ask them.
+/// Sources that recognise their files, in the order to try them.
 Rows recognized_rows() {
   Rows rows;
   for (const DataSourceRow& row : data_source_rows()) {
@@ -27,7 +27,7 @@ Rows recognized_rows() {
 
 [[noreturn]] void refuse_path(const fs::path& path, const Rows& rows) {
   std::vector<std::string> folders, files{"a folder"};
-  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {  // the most general is asked last and named first
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row) {  // the most general is tried last and named first
     const Recognition& recognition = *(*row)->recognition;
     folders.push_back(recognition.folder);
     if (!recognition.single.empty()) files.push_back(recognition.single);
@@ -58,7 +58,7 @@ SampleCounts count_samples(const DataSettings& settings) {
 }
 
 SampleCounts count_opened(const DataSettings& settings) {
-  open_dataset(settings, Split::eval);  // throws where it is not as it must be
+  open_dataset(settings, Split::eval);  // throws if the data is not valid
   const std::unique_ptr<Dataset> training = open_dataset(settings, Split::train);
   const DatasetInfo& info = training->info();
   return {training->size(), info.classes, info.image_size, info.frames, training->notes()};

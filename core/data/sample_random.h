@@ -1,4 +1,4 @@
-// Random draws that belong to one sample in one epoch: the same for any worker, rank count and resume.
+// Random draws for one sample in one epoch: the same for any worker, rank count and resume.
 #pragma once
 
 #include "core/base/rng.h"
@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-/// Consumers of data randomness; each is a Philox stream of its own.
+/// Uses of random numbers in data loading; each is a separate Philox stream.
 enum class DataStream : std::uint32_t {
   shuffle = 0xDA7A0001u,
   augment = 0xDA7A0002u,
@@ -21,14 +21,14 @@ enum class DataStream : std::uint32_t {
   frames = 0xDA7A0009u
 };
 
-/// Draws in order from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would meet the next
-/// sample's; augmentation needs at most 43.
+/// Consecutive draws from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would reuse the
+/// next sample's; augmentation needs at most 43.
 class SampleRandom {
  public:
   SampleRandom(std::uint64_t seed, std::uint64_t epoch, std::int64_t index, DataStream stream = DataStream::augment)
       : stream_{seed, epoch, static_cast<std::uint32_t>(stream)}, element_(static_cast<std::uint64_t>(index) * 64) {}
 
-  /// The same sample's draws of another stream.
+  /// The same sample's draws from another stream.
   SampleRandom in(DataStream stream) const {
     SampleRandom other = *this;
     other.stream_.stream = static_cast<std::uint32_t>(stream);

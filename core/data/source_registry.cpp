@@ -18,7 +18,7 @@ Keys joined(Keys keys, const Keys& more) {
 
 bool holds_pack(const std::filesystem::path& root) { return std::filesystem::exists(root / pack_name(Split::train)); }
 
-/// A folder whose files have names of their own, both splits in it.
+/// A folder with standard file names that contains both splits.
 template <bool (*holds)(const std::filesystem::path& root)>
 FoundData find_named(const std::filesystem::path& path, const ColumnNames&) {
   if (!holds(path)) return std::nullopt;
@@ -98,9 +98,9 @@ std::vector<DataSourceRow> other_rows() {
       {{.name = "tsv",
         .gives = {text},
         .help = "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in "
-                "data.path, data.vocab; data.columns where they have names of their own",
+                "data.path, data.vocab; data.columns for other column names",
         .keys = table_keys,
-        .required = {{"data.vocab", "WordPiece's vocab.txt, or vocab.json beside merges.txt"}, train_file},
+        .required = {{"data.vocab", "WordPiece's vocab.txt, or vocab.json with merges.txt next to it"}, train_file},
         .can_split = true,
         .targets = {tensor_names::labels, tensor_names::values}},
        open_tsv,
@@ -114,7 +114,7 @@ std::vector<DataSourceRow> other_rows() {
         .help = "running text, cut into blocks of data.max_length tokens: data.train_file and data.dev_file in "
                 "data.path, a byte-level BPE's data.vocab",
         .keys = vocabulary_keys,
-        .required = {{"data.vocab", "vocab.json of a byte-level BPE, beside merges.txt"}, train_file},
+        .required = {{"data.vocab", "vocab.json of a byte-level BPE, with merges.txt next to it"}, train_file},
         .targets = {}},
        open_text},
       {{.name = "criteo",
@@ -126,8 +126,8 @@ std::vector<DataSourceRow> other_rows() {
        open_criteo},
       {{.name = "synthetic",
         .gives = {image, clip, text, table, tokens},
-        .help = "made-up images, clips or text with classes, images with a class for each pixel, clicks, or running "
-                "tokens, all of which can be learnt; "
+        .help = "synthetic images, clips or text with classes, images with a class for each pixel, clicks, or running "
+                "tokens, all of them learnable; "
                 "reads no file",
         .keys = {"data.synthetic_samples"},
         .targets = {tensor_names::labels, tensor_names::masks}},

@@ -1,5 +1,5 @@
-// What the rows of core/data/registry.cpp hold: how each source is opened, which throws as open_dataset() documents,
-// and how its files are known, as Recognition documents.
+// Functions for the rows of core/data/source_registry.cpp: open_..., which throw as open_dataset() documents, and
+// find_..., which recognise files as Recognition documents.
 #pragma once
 
 #include "core/data/factory.h"
@@ -12,28 +12,29 @@
 
 namespace ptrain {
 
-/// Whether `root` is what open_idx reads.
+/// Whether open_idx can read `root`.
 bool holds_idx(const std::filesystem::path& root);
 std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
-/// Whether `root` is what open_cifar reads.
+/// Whether open_cifar can read `root`.
 bool holds_cifar(const std::filesystem::path& root);
 std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
-/// Throws Error too when a clip has fewer frames than settings.segments; the message names it.
+/// Also throws Error when a clip has fewer frames than settings.segments; the message names it.
 std::unique_ptr<Dataset> open_clip_folder(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_web_dataset(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tf_record(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
-/// What settings.synthetic_kind says, made from random numbers.
+/// Generates data of settings.synthetic_kind from random numbers.
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_shapes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
 
 using FoundData = std::optional<DataSettings>;
-/// Photos are given a size by twenty of them: up to 64 px and below 224 their own shorter side, else 224.
+/// The size of photos is chosen from twenty of them: their own shorter side if that is up to 64 px and below 224, else
+/// 224.
 FoundData find_image_folder(const std::filesystem::path& path, const ColumnNames& columns);
 FoundData find_clip_folder(const std::filesystem::path& path, const ColumnNames& columns);
 FoundData find_web_dataset(const std::filesystem::path& path, const ColumnNames& columns);
@@ -43,21 +44,21 @@ FoundData find_text_table(const std::filesystem::path& path, const ColumnNames& 
 /// Counts a table's rows and labels, without the vocabulary that opening it needs.
 SampleCounts count_text_table(const DataSettings& settings);
 
-/// What clicks are, from a file or made. Throws Error{usage} where settings.classes are not theirs.
+/// The DatasetInfo of clicks, from a file or synthetic. Throws Error{usage} if settings.classes does not fit.
 DatasetInfo click_info(const DataSettings& settings);
 /// The numbers of one synthetic sample; the splits do not overlap.
 RandomStream synthetic_stream(const DataSettings& settings, Split split, std::int64_t index);
-/// Samples of a split of synthetic data. Throws Error{usage} where it would be none.
+/// Number of samples in a split of synthetic data. Throws Error{usage} if it would be 0.
 std::int64_t synthetic_size(const DataSettings& settings, Split split);
 /// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.
 Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural);
-/// Throws Error when a path that this source needs is empty; the message names the source.
+/// Throws Error when a path that the source needs is empty; the message names the source.
 void require_path(const DataSettings& settings, std::string_view source);
-/// Names for a message: the first ten.
+/// The first ten names, for a message.
 std::string listed(const std::vector<std::string>& names);
-/// Throws Error{usage} naming the classes that `place` has and the key where another number of them was asked for.
+/// Throws Error{usage} naming the classes at `place` and the key if another number of them is configured.
 void require_classes(const DataSettings& settings, const std::vector<std::string>& names, std::string_view place);
-/// Labels that are numbers stay below it.
+/// Limit for numeric labels.
 inline constexpr std::int32_t most_classes = 100'000;
 /// "0", "1", ... for sources whose classes have no names.
 std::vector<std::string> numbered_classes(int classes);

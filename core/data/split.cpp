@@ -9,7 +9,7 @@
 namespace ptrain {
 
 void reject_dev_split(const std::filesystem::path& place) {
-  fail_usage("data.split.dev: {} is there to evaluate on, which would not be read; leave out the key or take it away",
+  fail_usage("data.split.dev: {} exists for evaluation and would not be read; remove the key or that data",
              place.string());
 }
 
@@ -29,8 +29,8 @@ std::vector<std::int64_t> select_stratified_split(std::span<const std::int32_t> 
     for (std::int64_t i = begin; i < end; ++i) part.push_back(samples[static_cast<std::size_t>(order[i])]);
   }
   if (evaluated == 0) {
-    fail_usage("data.split.dev: {} of the {} samples in {} leaves none of any class to evaluate on",
-               settings.dev_fraction, labels.size(), place);
+    fail_usage("data.split.dev: {} of the {} samples in {} leaves no samples to evaluate on", settings.dev_fraction,
+               labels.size(), place);
   }
   std::sort(part.begin(), part.end());
   return part;

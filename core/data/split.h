@@ -1,4 +1,4 @@
-// A part of the training samples that is kept for evaluation, where a data set brings none.
+// Splits off training samples for evaluation, for data sets without evaluation samples.
 #pragma once
 
 #include "core/data/factory.h"
@@ -7,19 +7,19 @@
 
 namespace ptrain {
 
-/// data.split.dev where nothing else is there to evaluate on.
+/// Default of data.split.dev where there is no other evaluation data.
 inline constexpr double default_dev_fraction = 0.1;
 
-/// Whether the data has no evaluation samples of its own and a part of the training samples takes their place.
+/// Whether evaluation uses a fraction of the training samples, for data without evaluation samples of its own.
 inline bool has_dev_split(const DataSettings& settings) { return settings.dev_fraction > 0; }
 
-/// Throws Error{usage}: `place` has the evaluation samples that settings.dev_fraction would make.
+/// Throws Error{usage}: `place` already has evaluation samples, so settings.dev_fraction does not apply.
 [[noreturn]] void reject_dev_split(const std::filesystem::path& place);
 
-/// Indices, rising, of the training samples that belong to `split` by settings.dev_fraction. Of each class of n samples
-/// the nearest number to dev_fraction * n, and less than n, is for evaluation; which ones they are is drawn by
-/// settings.seed, and depends on nothing but that and `labels`. Throws Error{usage} where none is left to evaluate on;
-/// `place` is for the message.
+/// Indices, ascending, of the training samples that belong to `split` by settings.dev_fraction. Of each class of n
+/// samples, the nearest number to dev_fraction * n, but less than n, is for evaluation; which ones is drawn from
+/// settings.seed and depends only on that and `labels`. Throws Error{usage} where none is left to evaluate on; `place`
+/// is for the message.
 std::vector<std::int64_t> select_stratified_split(std::span<const std::int32_t> labels, const DataSettings& settings,
                                                   Split split, const std::string& place);
 

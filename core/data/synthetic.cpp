@@ -1,4 +1,4 @@
-// Data sets made from random numbers that a model can learn: every class, or token, has a pattern, under noise.
+// Synthetic, learnable data sets: every class, or token, has a pattern, under noise.
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 
@@ -10,7 +10,7 @@ namespace ptrain {
 namespace {
 
 /// A class is a wave: its direction, frequency and colour follow from the class number. The phase varies by sample; in
-/// a clip the wave moves on by an eighth from frame to frame.
+/// a clip it advances by an eighth per frame.
 class SyntheticImages : public Dataset {
  public:
   SyntheticImages(const DataSettings& settings, Split split)
@@ -45,10 +45,10 @@ class SyntheticImages : public Dataset {
   std::int32_t label(std::int64_t index) const override { return static_cast<std::int32_t>(index % info_.classes); }
 
  private:
-  /// The wave in one image; noise is taken from `block` on, which then is the next.
+  /// Draws the wave in one image; noise is taken from `block` on, which is advanced.
   static void draw(std::int32_t label, ImageSize size, float phase, const RandomStream& stream, std::uint64_t& block,
                    Scratch& scratch, std::span<std::uint8_t> pixels) {
-    // Steps by the golden ratio keep the classes' angles and colours apart, however many there are.
+    // Steps by the golden ratio keep the classes' angles and colours distinct, for any number of classes.
     const float turn = std::fmod(0.618034f * static_cast<float>(label), 1.0f);
     const float waves = 2.0f + static_cast<float>(label % 3);
     const float unit = 6.2831853f * waves / static_cast<float>(size.shorter_side());
@@ -149,7 +149,7 @@ class SyntheticText : public Dataset {
   std::int64_t size_;
 };
 
-/// Three of four tokens follow from the one before, the others are drawn, all from a few ids of the vocabulary.
+/// Three of four tokens follow from the previous one, the others are random, all from a few ids of the vocabulary.
 class SyntheticTokens : public Dataset {
  public:
   SyntheticTokens(const DataSettings& settings, Split split)

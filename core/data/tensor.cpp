@@ -53,7 +53,7 @@ void HostTensor::resize_rows(std::int64_t rows) {
 }
 
 void HostTensor::append(const HostTensor& other) {
-  invariant(dtype_ == other.dtype_ && row_count() == other.row_count(), "rows of two forms are joined");
+  invariant(dtype_ == other.dtype_ && row_count() == other.row_count(), "cannot append rows of another shape or type");
   bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
   set_rows(rows() + other.rows());
 }

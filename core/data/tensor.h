@@ -1,4 +1,4 @@
-// Tensors in the host's memory: what a data set gives of each sample, and many samples' of them in one.
+// Tensors in host memory: samples of a data set, and batches of them.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -13,23 +13,23 @@
 
 namespace ptrain {
 
-/// What one sample has of a tensor.
+/// The form of a tensor in one sample.
 struct TensorSpec {
   std::string name;  // core/data/tensor_names.h
   DType dtype = DType::f32;
   Shape shape = {};                // of one sample: without the axis of samples
-  std::optional<double> fill = 0;  // what rows without a sample hold; none: what the first row holds
+  std::optional<double> fill = 0;  // value of rows without a sample; none: copies the first row
   std::int64_t limit = 0;          // integers are from 0 to below it; 0: any
 };
 
 /// [rows, shape of a sample].
 Shape with_rows(std::int64_t rows, const Shape& sample);
 
-/// Dense, rows one behind the other: [rows, shape of a sample].
+/// Dense, with contiguous rows: [rows, shape of a sample].
 class HostTensor {
  public:
   HostTensor() = default;
-  /// Zeros.
+  /// Zeroed.
   HostTensor(DType dtype, Shape shape);
 
   DType dtype() const { return dtype_; }
@@ -63,9 +63,9 @@ class HostTensor {
   HostTensor slice(std::int64_t first, std::int64_t rows) const;
   /// Copies row `from` over row `to`.
   void copy_row(std::int64_t from, std::int64_t to);
-  /// Rows that are new hold zeros.
+  /// New rows are zeroed.
   void resize_rows(std::int64_t rows);
-  /// Adds the rows of `other`, of the same dtype and shape of a row.
+  /// Appends the rows of `other`, which has the same dtype and row shape.
   void append(const HostTensor& other);
   /// Sets every element of the rows from `first` on.
   void fill_rows(std::int64_t first, double value);

@@ -1,38 +1,40 @@
-// Names of the tensors that data sets give, models read and answer with, and other programs hand over. N: samples.
+// Names of the tensors of data sets, of models' inputs and outputs, and of deployed models. N: samples.
 #pragma once
 
 namespace ptrain::tensor_names {
 
-// What samples are made of.
+// Inputs of samples.
 inline constexpr const char* images = "images";               // u8 [N,H,W,3]; clips [N,frames,H,W,3]
 inline constexpr const char* ids = "input_ids";               // i32 [N,S]; a plan for packed text reads [T]
 inline constexpr const char* token_types = "token_type_ids";  // i32 [N,S], or packed [T]
 inline constexpr const char* lengths = "lengths";             // i32 [N], tokens of each sequence
-inline constexpr const char* numbers = "numbers";             // f32 [N,D], of a table's rows
-inline constexpr const char* categories = "categories";       // i32 [N,K], of a table's rows
+inline constexpr const char* numbers = "numbers";             // f32 [N,D], dense features of a table's rows
+inline constexpr const char* categories = "categories";       // i32 [N,K], categorical features of a table's rows
 
-// What is to be learnt of them.
+// Targets.
 inline constexpr const char* labels = "labels";              // i32 [N]; -1 marks rows without a sample
 inline constexpr const char* values = "values";              // f32 [N]; NaN marks rows without a sample
-inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class of each pixel; -1: none
-inline constexpr const char* next_tokens = "next_tokens";    // i32 [N*S]; -1 marks tokens that none follows
-inline constexpr const char* mixup_labels = "mixup_labels";  // i32 [N], of rows that have two
-inline constexpr const char* mixup_lambda = "mixup_lambda";  // f32 [1], of the loss that is by `labels` then
+inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class per pixel; -1: none
+inline constexpr const char* next_tokens = "next_tokens";    // i32 [N*S]; -1 marks tokens without a next one
+inline constexpr const char* mixup_labels = "mixup_labels";  // i32 [N], of the second sample in mixed rows
+inline constexpr const char* mixup_lambda = "mixup_lambda";  // f32 [1], weight of the loss by `labels` then
 
-// What programs hand over in place of lengths.
+// Accepted from other programs in place of lengths.
 inline constexpr const char* attention_mask = "attention_mask";  // [N,S], ones for tokens, zeros for the padding
 
-// What a plan is fed beside its batch.
-inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first tokens and the last one's end
-inline constexpr const char* last_tokens = "last_tokens";      // i32 [N+1], packed: each one's last, and 0 at the end
-inline constexpr const char* class_weights = "class_weights";  // f32 [classes], in the loss
+// Other inputs of a plan.
+inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first token of each sequence, and
+                                                               // the end of the last
+inline constexpr const char* last_tokens = "last_tokens";      // i32 [N+1], packed: last token of each sequence, and 0
+                                                               // at the end
+inline constexpr const char* class_weights = "class_weights";  // f32 [classes], for the loss
 inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
 
-// What comes out.
+// Outputs.
 inline constexpr const char* loss = "loss";      // f32 []
-inline constexpr const char* logits = "logits";  // [N,classes], values [N,1], one of two classes [N,1], or [N,S,ids],
-                                                 // deployed [N,ids] of the token behind each text
-inline constexpr const char* auxiliary = "auxiliary";          // as logits, of features on the way, in training
-inline constexpr const char* probabilities = "probabilities";  // f32 [N,classes], made of them for programs that ask
+inline constexpr const char* logits = "logits";  // [N,classes]; values [N,1]; one logit of two classes [N,1]; language
+                                                 // models [N,S,ids], deployed [N,ids] of the token after each text
+inline constexpr const char* auxiliary = "auxiliary";          // as logits, from intermediate features, in training
+inline constexpr const char* probabilities = "probabilities";  // f32 [N,classes], added for deployed models
 
 }  // namespace ptrain::tensor_names

@@ -34,7 +34,7 @@ std::unique_ptr<Kernel> make_all_reduce_kernel(const KernelContext& context) {
   const std::string_view type = context.op.type();
   const bool start = type == "all_reduce_start";
   if (!start && type != "all_reduce_wait") return nullptr;
-  invariant(context.collectives != nullptr, "a graph with all-reduces is compiled without other ranks");
+  invariant(context.collectives != nullptr, "a graph with all-reduces is compiled without collectives");
   if (!start) return std::make_unique<WaitKernel>(*context.collectives);
   return std::make_unique<StartKernel>(*context.collectives, context.inputs[0],
                                        context.op_as<AllReduceStart>().factor());

@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-/// The candidates on inputs, outputs and workspace of the trial's own.
+/// Times the candidates on inputs, outputs and workspace allocated for the trial.
 std::optional<std::size_t> fastest(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates,
                                    LapTimer& timer, const TrialMemory& memory) {
   const auto pointers = [&](std::span<const TensorDesc> descs) {
@@ -31,16 +31,16 @@ std::optional<std::size_t> fastest(const KernelContext& context, const std::vect
   return find_fastest(timer, launches);
 }
 
-/// The key of a choice: the problem, whether weights are packed at each run, and what there was to choose from.
-std::string question(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
+/// The key of a choice: the problem, whether weights are packed at each run, and the candidates.
+std::string make_search_key(const KernelContext& context, const std::vector<std::unique_ptr<Kernel>>& candidates) {
   std::string names;
   for (const auto& candidate : candidates) names += candidate->record().implementation + "|";
   const char* weights = context.options.constant_weights ? " constant weights" : "";
   return fmt::format("{}{} of {:016x}", describe_problem(context), weights, fnv1a64(names));
 }
 
-/// The candidate that the environment asks for; null: none.
-std::unique_ptr<Kernel>* asked_for(std::vector<std::unique_ptr<Kernel>>& candidates) {
+/// The candidate that PTRAIN_KERNEL requests; null: none.
+std::unique_ptr<Kernel>* find_requested(std::vector<std::unique_ptr<Kernel>>& candidates) {
   const char* part = std::getenv("PTRAIN_KERNEL");
   if (part == nullptr || *part == '\0') return nullptr;
   const auto found = std::find_if(candidates.begin(), candidates.end(), [part](const auto& candidate) {
@@ -54,9 +54,9 @@ std::unique_ptr<Kernel>* asked_for(std::vector<std::unique_ptr<Kernel>>& candida
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates,
                                       LapTimer& timer, const TrialMemory& memory) {
   if (candidates.empty()) fail("no implementation of {}", describe_problem(context));
-  if (auto* asked = asked_for(candidates)) return std::move(*asked);
+  if (auto* requested = find_requested(candidates)) return std::move(*requested);
   if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
-  const std::string problem = question(context, candidates);
+  const std::string problem = make_search_key(context, candidates);
   const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
   for (auto& candidate : candidates) {
     if (candidate->record().implementation == known) return std::move(candidate);

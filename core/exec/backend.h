@@ -1,5 +1,5 @@
-// A device that computes, as the executor sees it: its memory, its stream, its kernels. Who needs one of them takes
-// that one alone.
+// A compute device as the executor sees it: its memory, its stream, its kernels. Code that needs one of these takes
+// only that one.
 #pragma once
 
 #include "core/exec/device_memory.h"
@@ -15,22 +15,22 @@
 
 namespace ptrain {
 
-/// A device that computes beside the host.
+/// A device other than the host.
 struct DeviceInfo {
   std::string name;
   std::int64_t memory_bytes = 0;
   std::string compute_capability;  // "9.0"
 };
 
-/// What a run's environment holds of a backend.
+/// The backend's part of a run's environment.
 struct BackendInfo {
-  std::vector<DeviceInfo> devices;                  // none where the host computes
+  std::vector<DeviceInfo> devices;                  // empty where the host computes
   std::map<std::string, std::string> versions;      // of libraries and drivers
-  std::map<std::string, std::string> files;         // where those lie that a backend found when the program started
-  std::map<std::string, std::string> missing = {};  // of libraries that were not found: for what, and how to get them
+  std::map<std::string, std::string> files;         // paths of what the backend loaded at program start
+  std::map<std::string, std::string> missing = {};  // libraries that were not found: what for, and how to get them
 };
 
-/// Outlives its parts, and whatever is made by them.
+/// Outlives its parts, and everything made by them.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -39,7 +39,7 @@ class Backend {
   /// The libraries that compute, with versions: "oneDNN 3.2.0".
   virtual std::string library() const = 0;
   virtual BackendInfo info() const { return {}; }
-  /// What went another way than planned since the last call, a line each: the run's notes.
+  /// Returns and clears notes on deviations from what was planned, a line each, for the run's notes.
   virtual std::vector<std::string> take_notes() { return {}; }
 
   virtual DeviceMemory& memory() = 0;
@@ -47,13 +47,13 @@ class Backend {
   virtual KernelLibrary& kernels() = 0;
   virtual const Instruments& instruments() = 0;
 
-  /// All-reduces of device memory among the ranks that `host` reaches; both outlive them, as plans with them must not.
-  /// The host's own where it reads device memory.
+  /// All-reduces of device memory among the ranks that `host` reaches; both must outlive them, and they must outlive
+  /// plans that use them. Returns the host's own where it can read device memory.
   virtual std::shared_ptr<Collectives> make_collectives(HostCollectives& host) {
     return {std::shared_ptr<Collectives>(), &host};
   }
-  /// Decoders of JPEGs; empty where the device has none. The backend outlives them. Throws Error{failed} saying why
-  /// they cannot be made.
+  /// JPEG decoders; empty where the device has none. The backend outlives them. Throws Error{failed} saying why they
+  /// cannot be created.
   virtual MakeImageDecoder image_decoders() { return {}; }
 };
 

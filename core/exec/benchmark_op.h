@@ -1,4 +1,4 @@
-// One op with memory of its own, to time it or to hold a device under load.
+// One op with its own memory, for timing or to keep a device under load.
 #pragma once
 
 #include "core/exec/backend.h"

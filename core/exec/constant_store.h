@@ -1,4 +1,4 @@
-// What kernels made of weights that stay as they are, for all plans that read the same ones.
+// Data that kernels derive from constant weights, shared by all plans that read the same weights.
 #pragma once
 
 #include <any>
@@ -7,11 +7,11 @@
 
 namespace ptrain {
 
-/// By where the weights lie and what form they were given. Not for use by two threads at once.
+/// Keyed by the weights' address and the derived form. Not thread-safe.
 class ConstantStore {
  public:
-  /// What `make` makes of the weights at `from`, made once. `Form` is comparable and says everything that decides how
-  /// `Made`, of which copies share what they hold, comes out.
+  /// The result of `make` for the weights at `from`, computed once. `Form` is comparable and includes everything that
+  /// determines the result; copies of `Made` share their contents.
   template <typename Made, typename Form, typename Make>
   Made get(const void* from, const Form& form, const Make& make) {
     for (const Entry& entry : entries_[from]) {
@@ -23,7 +23,7 @@ class ConstantStore {
     return made;
   }
 
-  /// Weights have other values from now on.
+  /// Call when weights have changed.
   void clear() { entries_.clear(); }
 
  private:

@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-/// Where copy_to_host waits for the device anyway, the copy is made at once.
+/// Copies at once where copy_to_host waits for the device anyway.
 class ImmediateReadback final : public Readback {
  public:
   ImmediateReadback(DeviceMemory& memory, std::size_t bytes) : memory_(memory), value_(bytes) {}

@@ -1,4 +1,4 @@
-// The memory of a device: what is allocated there and copied to and from it.
+// Device memory: allocation, and copies to and from it.
 #pragma once
 
 #include "core/base/process_memory.h"
@@ -10,11 +10,11 @@
 
 namespace ptrain {
 
-/// A copy of one small value to the host, made again and again.
+/// Repeated copies of one small value to the host.
 class Readback {
  public:
   virtual ~Readback() = default;
-  /// Copies what `source` will hold when all work enqueued so far has run.
+  /// Copies the value of `source` after all work enqueued so far.
   virtual void start(const void* source) = 0;
   /// The value of the last start(); waits for it.
   virtual std::span<const std::byte> finish() = 0;
@@ -29,15 +29,15 @@ class DeviceMemory {
   virtual void release(void* memory, std::size_t bytes) = 0;
   /// Bytes that can still be allocated.
   virtual std::size_t available() const = 0;
-  /// What this process holds of the memory that a run needs, now and at most: its resident memory on the CPU, what was
-  /// allocated here on a device.
+  /// This process's use of the memory that a run needs, now and at peak: resident memory on the CPU, allocations on a
+  /// device.
   virtual ProcessMemory usage() const { return process_memory(); }
-  /// The peak of usage() counts from here on, where that can be.
+  /// Restarts the peak of usage(), where possible.
   virtual void restart_peak() { restart_process_memory_peak(); }
   virtual void copy_to_device(void* device, const void* host, std::size_t bytes) = 0;
-  /// Waits for the work that makes the data.
+  /// Waits for the work that writes the data.
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
-  /// Whether the host can read device memory where it lies.
+  /// Whether the host can read device memory in place.
   virtual bool host_reads_device() const = 0;
   /// For values of `bytes`. The memory outlives it.
   virtual std::unique_ptr<Readback> make_readback(std::size_t bytes);

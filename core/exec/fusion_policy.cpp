@@ -15,7 +15,7 @@ KernelContext make_context(const NodeProblem& node, const KernelOptions& options
   return {*node.op, node.inputs, node.outputs, options, &kernels.search_cache()};
 }
 
-/// A kernel with memory of its own for every tensor.
+/// A kernel with its own memory for every tensor.
 class Trial {
  public:
   Trial(Backend& backend, const NodeProblem& node, const KernelOptions& options)
@@ -44,7 +44,7 @@ class Trial {
   void* workspace_ = nullptr;
 };
 
-/// What the choice depends on, as a key of the search cache.
+/// The key of a choice in the search cache: everything that it depends on.
 std::string describe(const FusionChoice& choice, const KernelOptions& options, KernelLibrary& kernels) {
   std::string text =
       fmt::format("fusion search={} persistent={} deterministic={} workspace={}:", options.exhaustive_search,

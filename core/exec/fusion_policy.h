@@ -1,4 +1,4 @@
-// Whether fused kernels are faster than separate ones, found by running both.
+// Decides by timing whether fused kernels are faster than separate ones.
 #pragma once
 
 #include "core/exec/backend.h"
@@ -6,12 +6,12 @@
 
 namespace ptrain {
 
-/// Seconds that kernels of `nodes` take on scratch memory, one after the other; empty when `backend` has none for one
-/// of them, or not the memory.
+/// Seconds that kernels of `nodes` take on scratch memory, one after the other; empty when `backend` lacks one of the
+/// kernels or the memory.
 std::optional<double> time_nodes(Backend& backend, std::span<const NodeProblem> nodes, const KernelOptions& options);
 
-/// Fuses what is clearly faster fused. What was found is kept in the backend's search cache, and not measured again.
-/// The backend outlives it.
+/// Fuses where fused kernels are clearly faster. Results are kept in the backend's search cache and not measured again.
+/// The backend outlives the policy.
 FusionPolicy fuse_where_faster(Backend& backend, const KernelOptions& options);
 
 }  // namespace ptrain

@@ -18,12 +18,12 @@ struct KernelArgs {
   void* workspace = nullptr;
 };
 
-/// What a kernel that compares its results with plainer ones found; see KernelOptions::batch_norm_guard_every.
+/// Result of a kernel's comparison with a plain version; see KernelOptions::batch_norm_guard_every.
 struct GuardFinding {
   std::int64_t compared = 0;  // runs
   double worst_drift = 0;     // see core/ops/math/statistics_drift.h
 };
-/// Adds what another kernel found, if it is guarded.
+/// Merges another kernel's finding, if it is guarded.
 void join(std::optional<GuardFinding>& all, const std::optional<GuardFinding>& one);
 
 /// A kernel's part in a training batch norm or its gradient.
@@ -34,7 +34,7 @@ enum class BatchNormPart {
   in_convolution  // statistics of a norm that the convolutions around it apply
 };
 
-/// What a kernel chose when it was made.
+/// The choices of a kernel when it was made.
 struct KernelRecord {
   std::string implementation = "native";  // for the report: "brgconv:avx512_core_amx"
   BatchNormPart batch_norm = BatchNormPart::none;
@@ -48,33 +48,34 @@ class Kernel {
   /// Scratch bytes needed while running; shared by all kernels of a plan.
   virtual std::size_t workspace_bytes() const { return 0; }
   virtual KernelRecord record() const { return {}; }
-  /// What KernelOptions::constant_weights calls constant has other values from the next run on; what is made of them
-  /// then is kept in `kept`, which outlives the runs.
+  /// Called when weights that KernelOptions::constant_weights calls constant have other values from the next run on;
+  /// data derived from them is stored in `kept`, which outlives the runs.
   virtual void weights_changed(ConstantStore& /*kept*/) {}
-  /// Of a kernel that is guarded; waits for the device.
+  /// The finding of a guarded kernel; waits for the device.
   virtual std::optional<GuardFinding> guard_finding() const { return std::nullopt; }
 };
 
-/// How kernels are chosen: the same for all of a plan. A backend to which an option means nothing ignores it, and says
-/// so in its OptionEffects.
+/// How kernels are chosen, the same for a whole plan. A backend that does not support an option ignores it, and says so
+/// in its OptionEffects.
 struct KernelOptions {
   bool exhaustive_search = true;                         // time the candidates and keep the fastest
   bool persistent_batch_norm = true;                     // BatchNormPart::persistent where there is such a kernel
-  std::int64_t batch_norm_guard_every = 0;               // persistent batch norms' runs per compared one; 0: none is
+  std::int64_t batch_norm_guard_every = 0;               // every how many runs a persistent batch norm is compared; 0:
+                                                         // never
   bool tf32 = false;                                     // fp32 convolutions and products may use TF32
-  bool deterministic = false;                            // nothing that adds in an order that varies
-  bool constant_weights = false;                         // weights stay as they are while a plan is bound: packed once
-  std::size_t workspace_limit = std::size_t{512} << 20;  // bytes a convolution may use to work in
+  bool deterministic = false;                            // no sums in a varying order
+  bool constant_weights = false;                         // weights do not change while a plan is bound: packed once
+  std::size_t workspace_limit = std::size_t{512} << 20;  // bytes of workspace for a convolution
 };
 
-/// Everything a kernel factory may look at.
+/// Everything a kernel factory may use.
 struct KernelContext {
   const Op& op;
   std::span<const TensorDesc> inputs;  // absent_input() where absent
   std::span<const TensorDesc> outputs;
   KernelOptions options = {};
-  SearchCache* search_cache = nullptr;  // what earlier searches chose; null: search every time
-  Collectives* collectives = nullptr;   // the other ranks; null: there are none
+  SearchCache* search_cache = nullptr;  // choices of earlier searches; null: search every time
+  Collectives* collectives = nullptr;   // the other ranks; null: none
 
   /// The op as its concrete type, which the registry's key guarantees.
   template <typename T>
@@ -83,7 +84,7 @@ struct KernelContext {
   }
 };
 
-/// What a kernel computes, as a key of searches and for messages: the op, its attributes and its descriptors.
+/// The problem that a kernel solves, as a key of searches and for messages: op, attributes and descriptors.
 std::string describe_problem(const KernelContext& context);
 
 using KernelFactory = std::unique_ptr<Kernel> (*)(const KernelContext&);

@@ -1,4 +1,4 @@
-// What a backend can compute: its kernels, and what they are good at.
+// A backend's kernels and their capabilities.
 #pragma once
 
 #include "core/exec/kernel.h"
@@ -7,22 +7,22 @@
 
 namespace ptrain {
 
-/// What became of an option, with a reason where that is not what was asked for, or deserves a word.
+/// The effect of an option, with a reason where it differs from the request or needs explanation.
 template <typename Value>
 struct OptionEffect {
   Value value = {};
   std::string reason = {};
 };
 
-/// What became of those of KernelOptions that the report accounts for.
+/// The effects of those KernelOptions that the report lists.
 struct OptionEffects {
   OptionEffect<bool> exhaustive_search;
   OptionEffect<bool> persistent_batch_norm;
   OptionEffect<std::size_t> workspace_limit;
 };
 
-/// How a device's kernels multiply 8-bit integers. saturating: pairs of products are added in 16 bits, which hold them
-/// where weights stay within 64 (processors without VNNI).
+/// How a device's kernels multiply 8-bit integers. saturating: pairs of products are added in 16 bits, which do not
+/// overflow for weights within 64 (processors without VNNI).
 enum class Int8Arithmetic { none, saturating, exact };
 
 class KernelLibrary {
@@ -31,17 +31,17 @@ class KernelLibrary {
 
   /// Throws Error{failed} naming the op when no kernel can run it.
   virtual std::unique_ptr<Kernel> make_kernel(const KernelContext& context) = 0;
-  /// What exhaustive searches chose on this device.
+  /// Choices of exhaustive searches on this device.
   virtual SearchCache& search_cache() = 0;
-  /// What `options` came to in a run with these kernels (none: it never got that far).
+  /// The effects of `options` in a run with these kernels (none: the run ended before there were any).
   virtual OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const = 0;
-  /// The low precision that AMP's dtype auto stands for.
+  /// The low precision that AMP's dtype auto selects.
   virtual DType preferred_low_precision() const = 0;
-  /// What it has for op_list.h's 8-bit ops.
+  /// Its arithmetic for op_list.h's 8-bit ops.
   virtual Int8Arithmetic int8_arithmetic() const { return Int8Arithmetic::none; }
-  /// Whether its batch norms can take their statistics over all ranks.
+  /// Whether its batch norms support statistics over all ranks.
   virtual bool syncs_batch_norm() const { return false; }
-  /// Whether it has kernels that may make it worth while to fuse norms into convolutions.
+  /// Whether fusing norms into convolutions may pay off with its kernels.
   virtual bool fuses_convolutions() const { return false; }
 };
 

@@ -28,20 +28,20 @@ class Candidate {
 
   void warm_up(LapTimer& timer) {
     try {
-      time_sample(timer, *launch_, 1);  // loads code, touches memory: no measure of what follows
+      time_sample(timer, *launch_, 1);  // loads code and touches memory; not representative
     } catch (const Error&) {
       launch_ = nullptr;
     }
   }
 
-  /// Keeps the device busy for so long on its clock; false when it cannot run.
+  /// Keeps the device busy for `seconds` of its clock; false when the launch cannot run.
   bool keep_busy(LapTimer& timer, double seconds) const {
     for (double busy = 0; launch_ != nullptr && busy < seconds;) busy += time_sample(timer, *launch_, most_launches);
     return launch_ != nullptr;
   }
 
   void sample(LapTimer& timer, double to_beat) {
-    constexpr double hopeless = 4;  // times the best
+    constexpr double hopeless = 4;  // times the best; no longer sampled
     constexpr double enough_seconds = 0.5;
     if (launch_ == nullptr || best_ > hopeless * to_beat || spent_ > enough_seconds) return;
     const int launches = launches_of_sample();
@@ -53,7 +53,7 @@ class Candidate {
  private:
   static constexpr int most_launches = 8;
 
-  /// So many that they make the clock's and the first launch's share small.
+  /// Enough launches to make the clock's and the first launch's overhead small.
   int launches_of_sample() const {
     constexpr double long_enough = 200e-6;
     return best_ == never ? 1 : static_cast<int>(std::clamp(std::ceil(long_enough / best_), 1.0, 1.0 * most_launches));
@@ -86,7 +86,7 @@ std::vector<std::byte> benchmark_values(DType dtype) {
 }
 
 void fill_for_benchmark(DeviceMemory& memory, void* tensor, const TensorDesc& desc) {
-  if (!is_floating(desc.dtype)) return;  // memory comes zeroed
+  if (!is_floating(desc.dtype)) return;  // memory is zeroed when allocated
   const std::vector<std::byte> values = benchmark_values(desc.dtype);
   for (std::size_t at = 0; at < desc.bytes(); at += values.size()) {
     const std::size_t part = std::min(values.size(), desc.bytes() - at);

@@ -101,7 +101,7 @@ LaunchSequence& Plan::sequence(Pass first, Pass last) {
 
 void Plan::enqueue(Pass first, Pass last) {
   if (laps_ != nullptr) laps_->start();
-  std::optional<Pass> phase;  // whose range is open
+  std::optional<Pass> phase;  // the pass whose profiler range is open
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     Step& step = steps_[i];
     if (step.phase < first || step.phase > last) continue;

@@ -18,12 +18,12 @@ struct PlanOptions {
   MemoryReuse memory = MemoryReuse::on;
   KernelOptions kernels = {};
   Recording recording = Recording::on;
-  Collectives* collectives = nullptr;                                       // the other ranks; null: there are none
-  ConstantStore* constants = nullptr;                                       // shared with other plans; null: it is not
+  Collectives* collectives = nullptr;                                       // the other ranks; null: none
+  ConstantStore* constants = nullptr;                                       // shared with other plans; null: not shared
   std::function<void(std::int64_t done, std::int64_t total)> on_node = {};  // after each node's kernel is chosen
 };
 
-/// What one node did and cost, for the report.
+/// Time and cost of one node, for the report.
 struct NodeProfile {
   std::string name;
   std::string type;
@@ -48,7 +48,7 @@ struct PlanMemory {
 
 class Plan {
  public:
-  /// Declares the graph's variables and compiles its kernels; takes no arena memory yet.
+  /// Declares the graph's variables and compiles its kernels; allocates no arena memory yet.
   Plan(Graph graph, Backend& backend, Variables& variables, const PlanOptions& options);
 
   std::size_t arena_bytes() const { return static_cast<std::size_t>(memory_.arena_bytes); }
@@ -58,10 +58,10 @@ class Plan {
   /// Allocates the inputs and binds every pointer. The variables must have been allocated, and `memory` outlive the
   /// plan.
   void bind(const PlanMemory& memory) { bind(memory.arena.data(), memory.workspace.data()); }
-  /// The same with memory of at least arena_bytes() and workspace_bytes() wherever it lies.
+  /// The same with memory of at least arena_bytes() and workspace_bytes() at any address.
   void bind(std::byte* arena, std::byte* workspace);
 
-  /// Runs the nodes of the phases from `first` to `last`; on a device they may not have ended when it returns.
+  /// Runs the nodes of the phases from `first` to `last`; on a device they may still run when it returns.
   void run(Pass first, Pass last);
   /// Whether the next run of these phases is like all later ones, with no launches left to record.
   bool steady(Pass first, Pass last);
@@ -78,12 +78,12 @@ class Plan {
   /// Copies any value to the host (a gradient, for tests).
   void read_value(ValueId id, void* host, std::size_t bytes) const;
 
-  /// Times every node from now on, or no longer; launches that are timed are not recorded.
+  /// Turns timing of every node on or off; timed launches are not recorded.
   void time_nodes(bool on);
   std::vector<NodeProfile> profile() const;
-  /// Of the last run alone, which was timed: its nodes in the order they ran in.
+  /// The nodes of the last timed run, in execution order.
   std::vector<NodeProfile> last_run() const;
-  /// Of all guarded kernels together: the sum of their comparisons, the largest drift; none where no kernel is guarded.
+  /// Summary of all guarded kernels: the sum of their comparisons, the largest drift; none where no kernel is guarded.
   std::optional<GuardFinding> guard_finding() const;
 
  private:
@@ -116,13 +116,13 @@ class Plan {
   std::vector<void*> addresses_;  // by value
   Recording recording_;
   ConstantStore* constants_;
-  ConstantStore own_constants_;  // where they are not shared
+  ConstantStore own_constants_;  // used if none are shared
   std::map<std::pair<Pass, Pass>, std::unique_ptr<LaunchSequence>> sequences_;
   void* workspace_ = nullptr;
   std::vector<DeviceBuffer> inputs_;
   std::size_t workspace_bytes_ = 0;
   std::unique_ptr<LapTimer> laps_;                                   // while nodes are timed
-  std::pair<Pass, Pass> last_phases_{Pass::forward, Pass::forward};  // of the last run that was timed
+  std::pair<Pass, Pass> last_phases_{Pass::forward, Pass::forward};  // of the last timed run
 };
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// The work whose rate is measured: growing sizes of one matrix product and one 3x3 convolution.
+// Benchmark work: growing sizes of one matrix product and one 3x3 convolution.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct ConvolutionSize {
   std::int64_t images = 0, pixels = 0, channels = 0;
 };
 
-// From what an emulated precision finishes in milliseconds to what keeps a large GPU busy as long.
+// From sizes that an emulated precision finishes in milliseconds to sizes that keep a large GPU busy as long.
 inline constexpr std::array<ProductSize, 5> product_sizes{
     {{64, 512}, {512, 1024}, {4096, 1024}, {4096, 4096}, {8192, 8192}}};
 inline constexpr std::array<ConvolutionSize, 5> convolution_sizes{

@@ -25,7 +25,7 @@ struct Work {
   std::function<std::function<void()>(std::size_t size)> make_int8;
 };
 
-/// CPU time of the calling thread: for one that computes alone, what else runs on a busy machine does not count.
+/// CPU time of the calling thread: other load of the machine does not affect the timing of a single thread.
 class ThreadTimeLapTimer final : public LapTimer {
  public:
   void start() override {
@@ -50,14 +50,14 @@ class ThreadTimeLapTimer final : public LapTimer {
   double last_ = 0;
 };
 
-/// A device and the clock that its launches are timed with.
+/// A device and the clock for its launches.
 struct Timed {
   Backend& backend;
   LapTimer& timer;
 };
 
-/// Best seconds of each launch, taken by turns; infinity where it is null or fails.
-std::vector<double> time_by_turns(const Timed& device, const std::vector<std::function<void()>>& launches) {
+/// Best seconds of each launch, with interleaved samples; infinity where it is null or fails.
+std::vector<double> time_interleaved(const Timed& device, const std::vector<std::function<void()>>& launches) {
   std::vector<KernelLaunch> candidates;
   for (const auto& launch : launches) {
     candidates.emplace_back([&launch] {
@@ -68,10 +68,10 @@ std::vector<double> time_by_turns(const Timed& device, const std::vector<std::fu
   return time_launches(device.timer, candidates);
 }
 
-/// Operations/s of each of `precisions` and of int8, 0 where it cannot run.
+/// Operations/s in each of `precisions` and in int8, 0 where it cannot run.
 using RateOfEach = std::array<double, precisions.size() + 1>;
 
-/// Of those that `wanted` says.
+/// Rates of the precisions that `wanted` selects.
 RateOfEach measure_size(const Timed& device, const Work& work, std::size_t size,
                         const std::function<bool(std::size_t)>& wanted) {
   std::vector<std::unique_ptr<BenchmarkOp>> ops;
@@ -87,27 +87,27 @@ RateOfEach measure_size(const Timed& device, const Work& work, std::size_t size,
   }
   if (ops.empty()) return {};
   if (wanted(precisions.size())) launches.back() = work.make_int8(size);
-  const std::vector<double> seconds = time_by_turns(device, launches);
+  const std::vector<double> seconds = time_interleaved(device, launches);
   RateOfEach rates{};
   for (std::size_t i = 0; i < rates.size(); ++i) rates[i] = ops.front()->cost().flops / seconds[i];
   return rates;
 }
 
-/// The better of two measurements, each.
+/// The better of two measurements for each precision.
 RateOfEach take_best(const RateOfEach& a, const RateOfEach& b) {
   RateOfEach best{};
   for (std::size_t i = 0; i < best.size(); ++i) best[i] = std::max(a[i], b[i]);
   return best;
 }
 
-/// At the size at which fp32 takes long enough that launching and waiting do not count; `expected_fp32` is its rate as
-/// far as that is known, since a busy machine lets short work on several threads look slow. Where
-/// fp32 cannot run, the smallest size. What is far behind fp32 already at that size, as an emulated precision is, stays
-/// with that figure: more would take seconds.
+/// Rates at the size at which fp32 runs long enough to make launch and wait overhead negligible; `expected_fp32` is its
+/// rate if known, since a busy machine makes short multi-threaded work look slow. Where
+/// fp32 cannot run, the smallest size. A precision that is far slower than fp32 at that size, as an emulated one is,
+/// keeps that rate: larger sizes would take seconds.
 RateOfEach measure(const Timed& device, const Work& work, double expected_fp32) {
   constexpr double long_enough = 2e-3;
   constexpr double hopeless = 1.0 / 8;
-  const int rounds = expected_fp32 > 0 ? 3 : 1;  // several threads wait for each other, and meet a neighbour more often
+  const int rounds = expected_fp32 > 0 ? 3 : 1;  // several threads wait for each other and are disturbed more often
   const RateOfEach smallest = measure_size(device, work, 0, [](std::size_t) { return true; });
   if (smallest[0] == 0) return smallest;
   const auto promising = [&](std::size_t i) { return smallest[i] > hopeless * smallest[0]; };
@@ -124,7 +124,7 @@ RateOfEach measure(const Timed& device, const Work& work, double expected_fp32) 
   return rates;
 }
 
-/// Bytes/s of adding two tensors too large for any cache, or as large as there is memory to spare.
+/// Bytes/s of adding two tensors larger than any cache, or as large as available memory permits.
 double measure_bandwidth(const Timed& device, const KernelOptions& options) {
   constexpr std::int64_t least = std::int64_t{1} << 22;
   std::int64_t count = std::int64_t{1} << 25;
@@ -132,7 +132,7 @@ double measure_bandwidth(const Timed& device, const KernelOptions& options) {
   while (count > least && 3 * sizeof(float) * static_cast<std::size_t>(count) > spare) count /= 2;
   const TensorDesc desc{DType::f32, Shape{count}};
   BenchmarkOp add(device.backend, std::make_shared<Add>(), {desc, desc}, options, nullptr);
-  return add.cost().bytes / time_by_turns(device, {[&] { add.run(); }}).front();
+  return add.cost().bytes / time_interleaved(device, {[&] { add.run(); }}).front();
 }
 
 struct AllRates {
@@ -140,7 +140,7 @@ struct AllRates {
   double bandwidth = 0;
 };
 
-/// `expected`: fp32's rate, product and convolution alike; 0: unknown.
+/// `expected`: fp32's rate for product and convolution; 0: unknown.
 AllRates measure_all(const Timed& device, const KernelOptions& options, double expected) {
   Backend& backend = device.backend;
   const Work products{
@@ -159,13 +159,13 @@ AllRates measure_all(const Timed& device, const KernelOptions& options, double e
 
 std::optional<double> known(double rate) { return rate > 0 ? std::optional(rate) : std::nullopt; }
 
-/// Calls `set` with each precision's rates and its number in RateOfEach.
+/// Calls `set` with each precision's rates and its index in RateOfEach.
 void for_each_precision(DeviceRates& rates, const std::function<void(PrecisionRates&, std::size_t)>& set) {
   std::size_t i = 0;
   for (PrecisionRates* of : {&rates.fp32, &rates.bf16, &rates.fp16, &rates.int8}) set(*of, i++);
 }
 
-/// The calling thread alone computes while it lives.
+/// Limits parallel loops to the calling thread while it exists.
 class OneThread {
  public:
   OneThread() { set_thread_count(1); }
@@ -178,7 +178,7 @@ class OneThread {
   int threads_ = thread_count();
 };
 
-/// Returns fp32's rate to expect of all threads.
+/// Returns the fp32 rate to expect of all threads.
 double measure_one_thread(Backend& backend, const KernelOptions& options, DeviceRates& rates) {
   const OneThread alone;
   ThreadTimeLapTimer timer;
@@ -195,12 +195,12 @@ double measure_one_thread(Backend& backend, const KernelOptions& options, Device
 }  // namespace
 
 double measure_peak_flops(Backend& backend, DType dtype, const KernelOptions& options) {
-  constexpr double long_enough = 0.5e-3;  // so that launching and waiting do not count
+  constexpr double long_enough = 0.5e-3;  // makes launch and wait overhead negligible
   constexpr std::int64_t most_width = 8192;
   const auto timer = backend.stream().make_lap_timer();
   for (ProductSize size{4096, 1024};; size.width *= 2) {
     const auto op = make_product(backend, dtype, size, options, &backend.kernels().search_cache());
-    const double seconds = time_by_turns({backend, *timer}, {[&] { op->run(); }}).front();
+    const double seconds = time_interleaved({backend, *timer}, {[&] { op->run(); }}).front();
     if (seconds >= long_enough || size.width == most_width) return op->cost().flops / seconds;
   }
 }

@@ -1,4 +1,4 @@
-// How fast a device computes at best: what a run's arithmetic is measured against, and what AMP's level is chosen by.
+// Peak rates of a device: a run's arithmetic is compared with them, and AMP's level is chosen by them.
 #pragma once
 
 #include "core/base/device_rates.h"
@@ -6,11 +6,11 @@
 
 namespace ptrain {
 
-/// FLOP/s of the best of a few matrix products in `dtype`, large enough to be bound by arithmetic; takes about 0.1 s.
+/// FLOP/s of the best of a few matrix products in `dtype`, large enough to be compute-bound; takes about 0.1 s.
 double measure_peak_flops(Backend& backend, DType dtype, const KernelOptions& options);
 
-/// Every figure of DeviceRates. Precisions are timed by turns, so that their ratios hold on a busy machine too; takes
-/// about a second and leaves neither memory nor a trace in the backend's peak and search cache.
+/// Measures all of DeviceRates. Samples of the precisions are interleaved, so that their ratios hold on a busy machine
+/// too; takes about a second and leaves the backend's memory, peak and search cache as they were.
 DeviceRates measure_rates(Backend& backend, const KernelOptions& options);
 
 }  // namespace ptrain

@@ -22,8 +22,8 @@ using nlohmann::json;
 
 constexpr const char* schema = "ptrain.search/2";
 
-/// One write at the end, which other processes' writes do not divide. `text` begins with the line break, since whoever
-/// wrote before may have been cut off in its line.
+/// A single append, which other processes' writes do not split. `text` begins with a line break, since an earlier
+/// writer may have been cut off mid-line.
 void append(const std::filesystem::path& path, const std::string& text) {
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) fail("{}: {}", path.string(), std::strerror(errno));
@@ -54,19 +54,19 @@ void SearchCache::read_news() const {
     put_aside(problem);
 }
 
-/// Returns why `text` holds no choices of the device; empty: it does.
+/// Returns why `text` does not hold the device's choices; empty: it does.
 std::string SearchCache::read(const std::string& text) const {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
   const json head = json::parse(line, nullptr, false);
   const auto is = [&](const char* name, std::string_view value) { return head.contains(name) && head[name] == value; };
-  if (!head.is_object() || !is("schema", schema)) return fmt::format("it is no document of {}", schema);
-  if (!is("device", device_)) return "it is of another device";
+  if (!head.is_object() || !is("schema", schema)) return fmt::format("it is not a document of {}", schema);
+  if (!is("device", device_)) return "it belongs to another device";
   while (std::getline(lines, line)) {
     const json entry = json::parse(line, nullptr, false);
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string()) continue;
-    choices_.try_emplace(entry[0].get<std::string>(), entry[1].get<std::string>());  // what is in use stays
+    choices_.try_emplace(entry[0].get<std::string>(), entry[1].get<std::string>());  // choices in use stay
   }
   return {};
 }
@@ -77,7 +77,7 @@ void SearchCache::put_aside(const std::string& problem) const {
   std::error_code error;
   std::filesystem::rename(path_, aside, error);
   notes_.push_back(fmt::format("{}: not read: {}; {}", path_.string(), problem,
-                               error ? "no choices are kept" : "moved to " + aside.filename().string()));
+                               error ? "choices are not saved" : "moved to " + aside.filename().string()));
   if (error) path_.clear();
 }
 
@@ -104,7 +104,7 @@ void SearchCache::store(const std::string& problem, const std::string& implement
     append(path_, '\n' + json::array({problem, implementation}).dump());
   } catch (const std::exception& error) {
     if (!std::exchange(warned_, true)) {
-      notes_.push_back(fmt::format("the kernels chosen by the search are not kept: {}", error.what()));
+      notes_.push_back(fmt::format("the kernels chosen by the search are not saved: {}", error.what()));
     }
   }
 }

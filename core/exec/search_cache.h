@@ -1,5 +1,5 @@
-// Which implementation an exhaustive search chose for each problem, kept on disk: the same machine makes the same
-// choice in every process, and pays for a search once.
+// The implementation that an exhaustive search chose for each problem, stored on disk: all processes of a machine make
+// the same choice, and a search runs once.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,26 @@
 
 namespace ptrain {
 
-/// A file of lines: whose choices they are, then one choice a line, appended when it is made. So a search that is cut
-/// off goes on where it was, and processes that search at the same time lose nothing of each other's.
+/// A text file: its device, then one choice per line, appended when it is made. An interrupted search resumes where it
+/// stopped, and concurrent processes lose none of each other's choices.
 class SearchCache {
  public:
-  /// `device` names what the choices hold for (processor, library versions, threads); the file lies in
-  /// cache_directory(). One that cannot be read, or that others could have written, is moved aside with a note; lines
-  /// that are damaged count as not there.
+  /// `device` identifies what the choices are valid for (processor, library versions, threads); the file is in
+  /// cache_directory(). A file that cannot be read, or that other users could have written, is moved aside with a note;
+  /// damaged lines are ignored.
   explicit SearchCache(const std::string& device);
 
-  /// The choice for `problem`, by this process or by another, until now; empty when it was never searched.
+  /// The choice for `problem`, by this or another process; empty when it was never searched.
   std::string find(const std::string& problem) const;
-  /// Returns when the choice is in the file, if choices can be kept.
+  /// Returns after the choice is written to the file, if choices can be saved.
   void store(const std::string& problem, const std::string& implementation);
-  /// What there is to tell since the last call: a file that was moved aside, choices that could not be written.
+  /// Returns and clears notes: a file that was moved aside, choices that could not be written.
   std::vector<std::string> take_notes();
-  /// Over all choices: runs of equal hash use the same implementations.
+  /// Hash of all choices: runs with equal hashes use the same implementations.
   std::string hash() const;
-  /// Empty: choices are not kept.
+  /// Empty: choices are not saved.
   const std::filesystem::path& path() const { return path_; }
-  /// What the choices hold for.
+  /// The device that the choices are valid for.
   const std::string& device() const { return device_; }
 
  private:
@@ -44,7 +44,7 @@ class SearchCache {
   mutable std::map<std::string, std::string> choices_;
   mutable std::uintmax_t read_bytes_ = 0;
   mutable std::vector<std::string> notes_;
-  bool warned_ = false;  // that choices are not written
+  bool warned_ = false;  // warned that choices are not saved
 };
 
 }  // namespace ptrain

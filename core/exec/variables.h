@@ -21,11 +21,11 @@ class Variables {
     bool view = false;          // lies in another entry's memory
   };
 
-  /// Takes in every parameter and state of `graph`; those known already must have the same descriptor.
+  /// Adds every parameter and state of `graph`; known ones must have the same descriptor.
   void declare(const Graph& graph);
-  /// Bytes that allocate() would still take.
+  /// Bytes that allocate() would still allocate.
   std::size_t pending_bytes() const;
-  /// Gives memory (zeroed) to what was declared since the last call.
+  /// Allocates zeroed memory for what was declared since the last call.
   void allocate();
 
   bool contains(std::string_view name) const { return entries_.find(name) != entries_.end(); }
@@ -36,10 +36,10 @@ class Variables {
 
   void write(std::string_view name, const void* host, std::size_t bytes);
   void read(std::string_view name, void* host, std::size_t bytes) const;
-  /// A variable's bytes: where they lie if the host can read them there, else a copy in `storage`.
+  /// A variable's bytes: in place if the host can read them, else a copy in `storage`.
   std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;
   std::vector<float> read_f32(std::string_view name) const;
-  /// Exchanges the values of two variables alike, a part at a time.
+  /// Swaps the values of two variables of equal size, in chunks.
   void exchange(std::string_view one, std::string_view other);
 
  private:

@@ -17,7 +17,7 @@ enum class Storage {
   activation,  // made and consumed within a step; the memory plan places it
 };
 
-/// `exchange` nodes stand among the backward ones: they are left out of micro-batches whose gradients stay on the rank.
+/// `exchange` nodes are placed among the backward ones; micro-batches whose gradients stay on the rank skip them.
 enum class Pass { forward, backward, exchange, update };
 inline const char* phase_name(Pass phase) {
   constexpr const char* names[]{"forward", "backward", "exchange", "update"};
@@ -62,9 +62,9 @@ class Graph {
     return add_node(std::move(name), std::move(op), std::move(inputs), phase).front();
   }
 
-  /// Marks a value that must be readable after a step, under a name of its own ("loss", "logits").
+  /// Marks a value that must be readable after a step, under a name such as "loss" or "logits".
   void set_output(std::string name, ValueId value);
-  /// From now on no value is an output.
+  /// Unmarks all outputs.
   void clear_outputs() { outputs_.clear(); }
   const std::vector<std::pair<std::string, ValueId>>& outputs() const { return outputs_; }
   /// no_value when there is no such output.
@@ -95,7 +95,7 @@ class Graph {
 /// descriptor that inference does not give, a mutated input that is not state, a view outside its base.
 void verify(const Graph& graph);
 
-/// One line per value that persists and per node, for people: "%12 relu = batch_norm(%10, %3, %4) epsilon=1e-05 :
+/// One line per persistent value and per node, for people: "%12 relu = batch_norm(%10, %3, %4) epsilon=1e-05 :
 /// f32[..]".
 std::string print(const Graph& graph);
 

@@ -40,7 +40,7 @@ class Op {
 
   /// The op's name: "conv2d".
   virtual std::string_view type() const = 0;
-  /// Its line in ops/op_list.h, by which registries find its kernel. Ops of several types share one.
+  /// The op's row in ops/op_list.h, by which registries find its kernel. Ops of several types may share one.
   virtual std::string_view kernel() const { return type(); }
   /// Attributes for dumps, "stride=2 padding=1"; empty when there are none.
   virtual std::string attributes() const { return {}; }
@@ -60,11 +60,11 @@ class Op {
   virtual Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const;
 
  protected:
-  /// Every byte of the inputs and outputs, once.
+  /// Total bytes of inputs and outputs.
   static double traffic(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs);
 };
 
-/// An op whose definition has attributes, which kernels read too.
+/// An op with attributes, which kernels read too.
 template <typename A>
 class OpWith : public Op {
  public:
@@ -93,12 +93,12 @@ class GradientBuilder {
   virtual std::vector<ValueId> emit(OpPtr op, std::vector<ValueId> inputs) = 0;
   /// Adds `gradient` to what input `index` receives.
   virtual void set_input_gradient(int index, ValueId gradient) = 0;
-  /// Gives a table, input `index`, a gradient of some of its rows: `values` [n, H], of the rows `rows` i32 [n]. The
-  /// table is a parameter and receives nothing else.
+  /// Gives a table, input `index`, a sparse gradient: `values` [n, H] of the rows `rows` i32 [n]. The table is a
+  /// parameter and receives no other gradient.
   virtual void set_sparse_gradient(int index, ValueId rows, ValueId values) = 0;
 };
 
-/// A descriptor that stands for an absent optional input.
+/// A descriptor that represents an absent optional input.
 inline TensorDesc absent_input() { return {DType::u8, Shape{}}; }
 inline bool is_absent(const TensorDesc& desc) { return desc.dtype == DType::u8 && desc.shape.rank() == 0; }
 /// Whether optional input `index` is given.

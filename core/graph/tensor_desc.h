@@ -1,4 +1,4 @@
-// What is known of a tensor before it exists: element type and shape. Data is always dense, last axis fastest.
+// Element type and shape of a tensor. Data is always dense, last axis fastest.
 #pragma once
 
 #include "core/base/dtype.h"

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t largest_call = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
 
-/// Makes the rename itself durable. Some file systems cannot flush a directory; then there is nothing to do.
+/// Makes the rename itself durable. Some file systems cannot flush a directory; then nothing is done.
 void flush_directory(const fs::path& directory) {
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -106,7 +106,7 @@ void write_file_atomic(const fs::path& path, std::string_view content, Flush flu
 void make_folder(const fs::path& folder) {
   std::error_code error;
   if (!folder.empty()) fs::create_directories(folder, error);
-  if (error) fail("{}: cannot make the folder: {}", folder.string(), error.message());
+  if (error) fail("{}: cannot create the folder: {}", folder.string(), error.message());
 }
 
 OpenFile open_for_reading(const fs::path& path) {
@@ -115,7 +115,7 @@ OpenFile open_for_reading(const fs::path& path) {
   struct stat status {};
   if (::fstat(descriptor, &status) == 0 && !S_ISREG(status.st_mode)) {
     ::close(descriptor);
-    throw UnreadableFile(path, S_ISDIR(status.st_mode) ? "it is a directory" : "it is no regular file");
+    throw UnreadableFile(path, S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file");
   }
   return {descriptor, static_cast<std::size_t>(std::max<off_t>(status.st_size, 0))};
 }

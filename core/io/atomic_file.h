@@ -1,4 +1,4 @@
-// Whole files in and out: read at once, or written so that a reader sees the old file or the new one, never half.
+// Whole files: read at once, or written so that a reader sees either the old file or the new one, never a mixture.
 #pragma once
 
 #include "core/base/errors.h"
@@ -12,12 +12,12 @@
 
 namespace ptrain {
 
-/// Whether a file's content must outlast a crash of the machine; a crash of the process it outlasts either way.
+/// Whether a file must survive a crash of the machine; it survives a crash of the process in any case.
 enum class Flush { no, yes };
 
-/// Writes a temporary file beside `path`; commit() flushes it to disk, which can take seconds, and renames it over
-/// `path`. Without a commit (an exception, say) the temporary file is removed and `path` is as it was. Something that
-/// is no regular file
+/// Writes a temporary file next to `path`; commit() flushes it to disk, which can take seconds, and renames it to
+/// `path`. Without a commit (after an exception, say) the temporary file is removed and `path` is unchanged. A path
+/// that is not a regular file
 /// (/dev/stdout, a pipe) is written to directly. Every failure throws Error{failed} naming `path` and the cause.
 class AtomicFile {
  public:
@@ -40,13 +40,13 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
-/// AtomicFile for content that is at hand.
+/// Writes existing content through AtomicFile.
 void write_file_atomic(const std::filesystem::path& path, std::string_view content, Flush flush = Flush::yes);
 
-/// The folder and those above it, unless they are there. Throws Error{failed}.
+/// Creates the folder and its parents if they do not exist. Throws Error{failed}.
 void make_folder(const std::filesystem::path& folder);
 
-/// A file that is there and cannot be read now: what it holds is not known. Its code is ExitCode::failed.
+/// A file that exists but cannot be read now, so that its content is unknown. Its code is ExitCode::failed.
 class UnreadableFile : public Error {
  public:
   UnreadableFile(const std::filesystem::path& path, std::string_view why)
@@ -57,17 +57,17 @@ struct OpenFile {
   int descriptor = -1;
   std::size_t bytes = 0;
 };
-/// A regular file, open for reading. Throws UnreadableFile when it cannot be opened or is something else; a FIFO is
-/// never waited for.
+/// A regular file, open for reading. Throws UnreadableFile when it cannot be opened or is something else; never waits
+/// for a FIFO.
 OpenFile open_for_reading(const std::filesystem::path& path);
 
 /// The whole file. Throws Error{failed} when it cannot be opened or read.
 std::string read_file(const std::filesystem::path& path);
 
-/// CRC-32 (IEEE 802.3, zlib's) of `bytes`, continuing from the value of what went before.
+/// CRC-32 (IEEE 802.3, zlib's) of `bytes`, continuing from the value `before`.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
-/// `text` in double quotes with control characters escaped: a name from a foreign file stays on one line of a message.
+/// `text` in double quotes with control characters escaped, so that a name from a foreign file stays on one line.
 std::string quoted_name(std::string_view text);
 
 }  // namespace ptrain

@@ -24,7 +24,7 @@ inline std::string base64(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
-/// What a page shows in place of a file of that type ("image/png").
+/// A data URI for a page, in place of a file of that type ("image/png").
 inline std::string data_uri(const std::string& type, std::span<const std::uint8_t> bytes) {
   return "data:" + type + ";base64," + base64(bytes);
 }

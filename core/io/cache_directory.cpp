@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-/// A folder that a variable names; one that is empty names none, as the XDG base directory specification has it.
+/// The folder in an environment variable; an empty variable counts as unset, by the XDG base directory specification.
 std::filesystem::path named_by(const char* variable) {
   const char* value = std::getenv(variable);
   return value == nullptr ? "" : value;

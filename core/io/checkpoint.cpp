@@ -1,4 +1,4 @@
-// A directory of checkpoints: saving with retention, listing, and finding the newest one that is whole.
+// A directory of checkpoints: saving with retention, listing, and finding the newest intact one.
 #include "core/io/checkpoint.h"
 
 #include "core/base/errors.h"
@@ -18,7 +18,7 @@ constexpr std::string_view checkpoint_prefix = "ckpt-";
 constexpr std::string_view checkpoint_suffix = ".safetensors";
 constexpr std::string_view checkpoint_v1_suffix = ".ptrain";
 
-/// The step that a checkpoint's name tells.
+/// The step in a checkpoint's name.
 std::optional<std::uint64_t> parse_step(std::string_view name) {
   const std::string_view suffix = name.ends_with(checkpoint_suffix) ? checkpoint_suffix : checkpoint_v1_suffix;
   if (!name.starts_with(checkpoint_prefix) || !name.ends_with(suffix) ||
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> parse_step(std::string_view name) {
   return step;
 }
 
-/// By step; of one step the file of the first format comes first.
+/// Sorted by step; for equal steps the file of the first format comes first.
 std::vector<std::pair<std::uint64_t, fs::path>> list_files(const fs::path& directory) {
   std::vector<std::pair<std::uint64_t, fs::path>> files;
   std::error_code error;
@@ -52,10 +52,10 @@ bool is_unfinished(std::string_view name) {
          (is_temporary(checkpoint_suffix) || is_temporary(checkpoint_v1_suffix));
 }
 
-/// Best effort: a checkpoint too many is no reason to stop training.
+/// Best effort: an extra checkpoint is no reason to stop training.
 void remove_superseded(const fs::path& directory, std::uint64_t newest, int keep) {
   std::error_code ignored;
-  std::vector<fs::path> unfinished;  // of a save that was killed: only one process saves into a directory
+  std::vector<fs::path> unfinished;  // from a save that was killed: only one process saves into a directory
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored))
     if (is_unfinished(entry.path().filename().string())) unfinished.push_back(entry.path());
   for (const fs::path& path : unfinished) fs::remove(path, ignored);
@@ -112,7 +112,7 @@ LatestCheckpoint find_latest(const fs::path& directory) {
         latest.checkpoint.reset();
       }
     } catch (const UnreadableFile&) {
-      throw;  // it may be whole: going on from less would write over it
+      throw;  // it may be intact: resuming from an earlier one would overwrite it
     } catch (const Error& invalid) {
       latest.warnings.push_back(fmt::format("{}; passed over", invalid.what()));
     }

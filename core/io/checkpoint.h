@@ -19,7 +19,7 @@
 
 namespace ptrain {
 
-/// What a checkpoint says beside its tensors. The trainer compares `model` and `config_hash` with its own.
+/// A checkpoint's metadata. The trainer compares `model` and `config_hash` with its own.
 struct CheckpointInfo {
   std::uint64_t step = 0;
   std::uint64_t epoch = 0;
@@ -28,7 +28,7 @@ struct CheckpointInfo {
   nlohmann::json state = nlohmann::json::object();  // loss scaler, random numbers, loader position, metrics
 };
 
-/// A loaded checkpoint. The tensors point into the mapped file: copy them straight to where they belong.
+/// A loaded checkpoint. The tensors point into the mapped file: copy them directly to their destination.
 class Checkpoint {
  public:
   const std::filesystem::path& path() const { return path_; }
@@ -36,7 +36,7 @@ class Checkpoint {
   const std::vector<NamedTensor>& tensors() const { return tensors_; }
   /// nullptr when there is no tensor of that name.
   const NamedTensor* find(std::string_view name) const;
-  /// As MappedFile::check, once the tensors were copied.
+  /// As MappedFile::check; call it after copying the tensors.
   void check() const { file_.check(); }
 
  private:
@@ -49,36 +49,35 @@ class Checkpoint {
   explicit Checkpoint(const std::filesystem::path& path) : path_(path), file_(path) {}
 };
 
-/// Writes <directory>/ckpt-<info.step>.safetensors (making the directory when needed) straight from the tensors'
-/// memory, then removes all but the `keep` newest checkpoints up to this step (keep <= 0: removes none) and what an
-/// interrupted save left behind. Checkpoints of later steps are never touched. Returns the path. Throws Error{failed}
-/// when the file cannot be written; the earlier checkpoints are then all there.
+/// Writes <directory>/ckpt-<info.step>.safetensors (creating the directory if needed) directly from the tensors'
+/// memory. Then removes all but the `keep` newest checkpoints up to this step (keep <= 0: removes none) and files of
+/// interrupted saves. Checkpoints of later steps are never touched. Returns the path. Throws Error{failed} when the
+/// file cannot be written; earlier checkpoints are then all still there.
 std::filesystem::path save_checkpoint(const std::filesystem::path& directory, const CheckpointInfo& info,
                                       std::span<const NamedTensor> tensors, int keep);
 
 /// Maps a checkpoint and verifies every byte of it. Throws Error{failed}, one line naming the file, when it is
-/// truncated, corrupt or no checkpoint of this version.
+/// truncated, corrupt or not a checkpoint of this version.
 Checkpoint load_checkpoint(const std::filesystem::path& path);
 
 struct ParsedCheckpoint {
   CheckpointInfo info;
   std::vector<NamedTensor> tensors;
 };
-/// What load_checkpoint does, for a file that lies in memory; the tensors point into `bytes`, `file` names it in
-/// messages.
+/// Does what load_checkpoint does, for a file in memory; the tensors point into `bytes`, `file` names it in messages.
 ParsedCheckpoint parse_checkpoint(std::span<const std::byte> bytes, std::string_view file);
 
 struct LatestCheckpoint {
   std::optional<Checkpoint> checkpoint;  // none: the directory holds no valid one
-  std::vector<std::string> warnings;     // one line for each newer checkpoint that was passed over, with the reason
+  std::vector<std::string> warnings;     // one line for each newer checkpoint that was skipped, with the reason
 };
-/// The checkpoint of the highest step in `directory` that is valid. Throws UnreadableFile for one that may be.
+/// The valid checkpoint of the highest step in `directory`. Throws UnreadableFile for one that cannot be read now.
 LatestCheckpoint find_latest(const std::filesystem::path& directory);
 
 /// Steps of all checkpoints in `directory`, ascending, valid or not. Empty when there is no such directory.
 std::vector<std::uint64_t> list_checkpoints(const std::filesystem::path& directory);
 
-/// Removes all of them.
+/// Removes all checkpoints in `directory`.
 void remove_checkpoints(const std::filesystem::path& directory);
 
 /// <directory>/ckpt-<step>.safetensors

@@ -1,4 +1,4 @@
-// The bytes of one checkpoint: parse_checkpoint, load_checkpoint and the writer that save_checkpoint uses.
+// The file format of a checkpoint: parse_checkpoint, load_checkpoint and save_checkpoint's writer.
 #include "core/io/checkpoint_format.h"
 
 #include "core/base/errors.h"
@@ -19,7 +19,7 @@ constexpr std::string_view checkpoint_schema = "ptrain.checkpoint/2";
 constexpr std::string_view checksums_name = "ptrain.checksums";
 constexpr std::size_t checksum_block = std::size_t{1} << 20;  // stays in cache between checksum and write
 
-/// The tensor that ends a file. One checksum for each tensor before it, one of the header, one of all these.
+/// The last tensor of a file: one checksum for each tensor before it, one of the header, one of all these.
 NamedTensor checksums_tensor(const Checksums& checksums) {
   const Bytes bytes = std::as_bytes(std::span(checksums));
   return {std::string(checksums_name), DType::u8, {static_cast<std::int64_t>(bytes.size())}, bytes};
@@ -67,7 +67,7 @@ CheckpointInfo parse_info(const SafetensorsMetadata& metadata, std::string_view 
   return info;
 }
 
-/// Compares the checksums that end the file with those of `tensors` and of `header`.
+/// Compares the checksums at the end of the file with those of `tensors` and of `header`.
 void verify(const NamedTensor& stored, std::span<const NamedTensor> tensors, Bytes header, std::string_view file) {
   Checksums checksums(tensors.size() + 2);
   const Bytes expected = checksums_tensor(checksums).bytes;

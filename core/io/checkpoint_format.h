@@ -1,5 +1,5 @@
-// The bytes of one checkpoint: the writer that save_checkpoint uses, and the reader of the first format. What reads
-// either is public in checkpoint.h.
+// The file format of a checkpoint: save_checkpoint's writer, and the reader of the first format. checkpoint.h has the
+// public readers.
 #pragma once
 
 #include "core/io/atomic_file.h"
@@ -7,13 +7,13 @@
 
 namespace ptrain {
 
-/// Streams one checkpoint into `file`; the caller commits it. Holds no copy of a tensor.
+/// Writes one checkpoint to `file`, without copying tensors; the caller commits it.
 void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<const NamedTensor> tensors);
 
-/// Whether the file starts as one of the first format does.
+/// Whether the file begins like one of the first format.
 bool is_checkpoint_v1(std::span<const std::byte> bytes);
 
-/// What parse_checkpoint does, for a file of the first format.
+/// Does what parse_checkpoint does, for a file of the first format.
 ParsedCheckpoint parse_checkpoint_v1(std::span<const std::byte> bytes, std::string_view file);
 
 }  // namespace ptrain

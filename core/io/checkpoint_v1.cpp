@@ -1,4 +1,4 @@
-// Reads the first format of checkpoints, which nothing writes any more. Layout, little-endian: "PTRAINCK", u64 header
+// Reads the first format of checkpoints, which is no longer written. Layout, little-endian: "PTRAINCK", u64 header
 // length, u32 CRC-32 of the header, u32 zero, the JSON header, then each tensor at a multiple of 64 bytes, then one
 // CRC-32 per tensor (padding included) and one over these.
 #include "core/base/errors.h"
@@ -30,7 +30,7 @@ static_assert(sizeof(Preamble) == 24);
 
 std::size_t padding_after(std::size_t size) { return (alignment - size % alignment) % alignment; }
 
-/// Reads fields off the front of `rest`; throws when the file ends first.
+/// Reads fields from the front of `rest`; throws when the file ends early.
 class Cursor {
  public:
   Cursor(Bytes bytes, std::string_view file) : rest_(bytes), file_(file) {}
@@ -55,7 +55,7 @@ class Cursor {
   std::string_view file_;
 };
 
-/// The header after its checksum was right: what does not fit now was written by another version.
+/// Reads a header with a valid checksum: mismatches then mean another version.
 void read_header(const json& header, ParsedCheckpoint& parsed) {
   if (header.at("schema") != schema_v1) throw std::invalid_argument(fmt::format("schema is not {}", schema_v1));
   CheckpointInfo& info = parsed.info;

@@ -27,7 +27,7 @@ std::string holder_named_in(int descriptor) {
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "another process";
 }
 
-/// Whether the name still leads to the open file: a holder that ends removes it.
+/// Whether the name still leads to the open file: a holder removes it when it ends.
 bool is_current(int descriptor, const fs::path& path) {
   struct stat open_file {
   }, named{};

@@ -1,13 +1,13 @@
-// One process at a time writes into a folder.
+// A lock that lets one process at a time write into a folder.
 #pragma once
 
 #include <filesystem>
 
 namespace ptrain {
 
-/// Holds `folder`, which is made if need be, until it is destroyed. Throws Error{failed} that names the process that
-/// holds it already. The system itself lets go of what a dead process held, on network file systems too. Where the file
-/// system knows no locks nothing is held.
+/// Locks `folder`, creating it if needed, until destroyed. Throws Error{failed} naming the process that holds the lock
+/// already. The system releases a dead process's lock, also on network file systems. Without lock support in the file
+/// system there is no lock.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder);

@@ -1,4 +1,4 @@
-// How a device decodes JPEGs for the threads that load data.
+// JPEG decoding on a device, for the data loading threads.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace ptrain {
 
-/// One thread's.
+/// A decoder for one thread.
 class ImageDecoder {
  public:
   virtual ~ImageDecoder() = default;
-  /// RGB8 pixels [height, width, 3] of a whole JPEG whose header gives that size, grey replicated; they hold until the
-  /// next call. None of a JPEG that the device does not take, which may be damaged. Throws Error{failed} when the
+  /// RGB8 pixels [height, width, 3] of a whole JPEG whose header gives that size, grey replicated; valid until the next
+  /// call. Empty for a JPEG that the device does not support, which may be damaged. Throws Error{failed} when the
   /// device fails, OutOfMemory when its memory does not suffice.
   virtual std::span<const std::uint8_t> decode(std::span<const std::uint8_t> jpeg, int width, int height) = 0;
 };

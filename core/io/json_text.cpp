@@ -9,7 +9,7 @@ bool nests_too_deep(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string && c == '\\') {
-      ++i;  // what it escapes ends no string
+      ++i;  // an escaped character does not end a string
     } else if (c == '"') {
       in_string = !in_string;
     } else if (!in_string && (c == '[' || c == '{')) {

@@ -1,4 +1,4 @@
-// JSON that others wrote.
+// JSON from untrusted sources.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,10 +7,10 @@
 
 namespace ptrain {
 
-/// Levels of lists and objects that are read: more than any document here has, and few enough to copy and to print.
+/// Maximum nesting of lists and objects: deeper than any document here, and shallow enough to copy and print.
 inline constexpr int deepest_json = 64;
 
-/// The value, or a discarded one where `text` is no whole JSON or nests deeper.
+/// The value, or a discarded one where `text` is not complete JSON or nests too deeply.
 nlohmann::json parse_json(std::string_view text);
 
 }  // namespace ptrain

@@ -22,7 +22,7 @@ struct MappedFile::Mapping {
   std::size_t size = 0;
   std::atomic<bool> lost{false};
 
-  // The handler takes the lock too: it runs where mapped bytes are touched, which no holder of the lock does.
+  // The signal handler takes the lock too: it runs when mapped bytes are touched, which no lock holder does.
   static inline std::mutex all_lock;
   static inline std::vector<Mapping*> all;
   static inline struct sigaction action_before {};
@@ -34,7 +34,7 @@ struct MappedFile::Mapping {
 
 namespace {
 
-/// Puts zeros in place of the rest of a mapping, from the page of `address` on.
+/// Replaces the rest of a mapping, from the page of `address` on, by zeros.
 bool replace_rest(std::byte* end, const void* address) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(address) / page * page;
@@ -53,7 +53,7 @@ void MappedFile::Mapping::answer_fault(int signal, siginfo_t* info, void*) {
     if (replace_rest(mapping->data + mapping->size, info->si_addr)) return;
   }
   ::sigaction(signal, &action_before, nullptr);
-  ::raise(signal);  // arrives when this returns, and is answered as it was before
+  ::raise(signal);  // delivered when this returns, with the previous handler
 }
 
 void MappedFile::Mapping::make_known() {

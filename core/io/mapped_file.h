@@ -1,4 +1,4 @@
-// A file read through memory, safely: one that shrinks, or whose disk fails, ends in an error and not in SIGBUS.
+// A memory-mapped file that is safe to read: if it shrinks or its disk fails, the result is an error and not SIGBUS.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace ptrain {
 
-/// A read-only mapping of a whole file; pages are read when touched. Bytes that the file no longer has when they are
-/// touched read as zero: whoever has used bytes calls check() before believing them.
+/// A read-only mapping of a whole file; pages are read when touched. Bytes that the file has lost meanwhile read as
+/// zero: call check() after using bytes, before relying on them.
 class MappedFile {
  public:
   /// Throws Error{failed} like read_file.
@@ -19,7 +19,7 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const;
-  /// Throws Error{failed}, naming the file, when bytes were touched that could not be read.
+  /// Throws Error{failed}, naming the file, if bytes were touched that could not be read.
   void check() const;
 
  private:

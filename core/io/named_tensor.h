@@ -1,4 +1,4 @@
-// A tensor as files know it: a name, a type, a shape and bytes that belong to someone else.
+// A tensor in a file: a name, a type, a shape and bytes that it does not own.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -11,8 +11,8 @@
 
 namespace ptrain {
 
-/// `bytes` are little-endian elements, row-major, element_size(dtype) * shape.count() of them. When they come from a
-/// file they point into its mapping, live as long as the reader object, and need not be aligned for the element type.
+/// `bytes` are shape.count() little-endian elements, row-major. Bytes from a file point into its mapping, live as long
+/// as the reader object, and need not be aligned for the element type.
 struct NamedTensor {
   std::string name;
   DType dtype = DType::f32;

@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of something that should be of file type `kind`, called `name`.
+/// Why `status` is not a safe file of type `kind`, called `name`; empty: it is.
 std::string describe_problem(const struct stat& status, mode_t kind, const char* name) {
-  if ((status.st_mode & S_IFMT) != kind) return fmt::format("it is no {}", name);
+  if ((status.st_mode & S_IFMT) != kind) return fmt::format("it is not a {}", name);
   if (status.st_uid != ::geteuid() && status.st_uid != 0) return "it belongs to another user";
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write it (chmod go-w)";
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "other users may write it (chmod go-w)";
   return {};
 }
 
@@ -63,7 +63,7 @@ void make_own_folder(const fs::path& folder) {
   std::error_code error;
   if (folder.has_parent_path()) fs::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
-  fail("cannot make the folder {}: {}", folder.string(), std::strerror(errno));
+  fail("cannot create the folder {}: {}", folder.string(), std::strerror(errno));
 }
 
 }  // namespace ptrain

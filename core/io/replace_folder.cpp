@@ -17,7 +17,7 @@ void replace_folder(const fs::path& folder, const std::function<void(const fs::p
     fs::remove_all(fresh);
     make_folder(fresh);
     write(fresh);
-    // Where a file system cannot exchange two folders, a crash between the next two lines leaves the new one only.
+    // If a file system cannot exchange two folders, a crash between the next two lines leaves only the new one.
     if (!fs::exists(folder) || renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
       fs::remove_all(folder);
       fs::rename(fresh, folder);

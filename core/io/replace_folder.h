@@ -1,4 +1,4 @@
-// Folders that are replaced as a whole.
+// Atomic replacement of folders.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// Puts what `write` writes into an empty folder in the place of `folder`, whole or not at all. Throws Error{failed}.
+/// Replaces `folder` with what `write` writes into an empty folder, completely or not at all. Throws Error{failed}.
 void replace_folder(const std::filesystem::path& folder,
                     const std::function<void(const std::filesystem::path&)>& write);
 

@@ -38,7 +38,7 @@ bool starts_with(Bytes bytes, std::string_view magic) {
   return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
 }
 
-/// Says what the file is instead, where that is known.
+/// Throws for known other formats, naming them.
 void refuse_other_formats(Bytes bytes, std::string_view file) {
   const bool zip = starts_with(bytes, "PK\x03\x04");
   const bool pickle =
@@ -117,10 +117,10 @@ NamedTensor parse_tensor(const std::string& name, const json& entry, Bytes data,
   std::uint64_t elements = 1;  // 0 once an extent is 0, so that no product overflows
   for (const json& dim : entry["shape"]) {
     const std::uint64_t extent = parse_unsigned(dim, "shape", where);
-    // Every extent is bounded, also beside a zero, so that Shape can hold it.
+    // Every extent is bounded, even if another is zero, so that Shape can hold it.
     if (extent > (std::uint64_t{1} << 48) || __builtin_mul_overflow(elements, extent, &elements) ||
         elements > (std::uint64_t{1} << 48))
-      fail("{}: shape {} is absurdly large", where, entry["shape"].dump());
+      fail("{}: shape {} is too large", where, entry["shape"].dump());
     dims.push_back(static_cast<std::int64_t>(extent));
   }
   NamedTensor tensor{name, type->second, Shape(std::move(dims)), {}};
@@ -138,7 +138,7 @@ NamedTensor parse_tensor(const std::string& name, const json& entry, Bytes data,
   return tensor;
 }
 
-/// The format demands that the tensors, in order, cover the data exactly.
+/// The format requires that the tensors, in order, cover the data exactly.
 void check_coverage(const std::vector<NamedTensor>& tensors, Bytes data, std::string_view file) {
   const std::byte* expected = data.data();
   for (const NamedTensor& tensor : tensors) {

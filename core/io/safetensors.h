@@ -1,4 +1,4 @@
-// The safetensors format in and out, as Hugging Face defines it: u64 header length, JSON header, raw tensors.
+// Reads and writes the safetensors format, as Hugging Face defines it: u64 header length, JSON header, raw tensors.
 #pragma once
 
 #include "core/io/mapped_file.h"
@@ -19,13 +19,12 @@ struct SafetensorsIndex {
   SafetensorsMetadata metadata;      // the header's __metadata__
 };
 
-/// Parses a whole safetensors file that lies in memory; the tensors point into `bytes`. Throws Error{failed}, one line
-/// with `file` and the tensor, when anything is amiss: header length, JSON, duplicate names, unknown types, shapes that
-/// do not match the sizes, ranges outside the file, overlaps, holes. A PyTorch pickle is refused with the conversion to
-/// run.
+/// Parses a whole safetensors file in memory; the tensors point into `bytes`. Throws Error{failed}, one line with
+/// `file` and the tensor, for any error: header length, JSON, duplicate names, unknown types, shapes that do not match
+/// the sizes, ranges outside the file, overlaps, holes. For a PyTorch pickle the message says how to convert it.
 SafetensorsIndex parse_safetensors(std::span<const std::byte> bytes, std::string_view file);
 
-/// A safetensors file, mapped and checked.
+/// A safetensors file, mapped and validated.
 class SafetensorsFile {
  public:
   /// Throws as MappedFile and parse_safetensors do.
@@ -38,7 +37,7 @@ class SafetensorsFile {
   const NamedTensor* find(std::string_view name) const;
   /// Throws Error{failed} when there is no tensor of that name.
   const NamedTensor& at(std::string_view name) const;
-  /// As MappedFile::check, once the tensors were copied.
+  /// As MappedFile::check; call it after copying the tensors.
   void check() const { file_.check(); }
 
  private:
@@ -48,15 +47,15 @@ class SafetensorsFile {
   std::map<std::string_view, const NamedTensor*> by_name_;
 };
 
-/// The tensors as a file should hold them, so that all are aligned: wider types first, else in their order.
+/// The tensors in the order of a file where all are aligned: wider types first, else unchanged.
 std::vector<NamedTensor> order_for_safetensors(std::span<const NamedTensor> tensors);
 
-/// How a file starts in which the bytes of `tensors` follow in their order: the header's length and the header, padded
-/// so that the first tensor is aligned.
+/// The start of a file that holds `tensors` in their order: the header's length and the header, padded so that the
+/// first tensor is aligned.
 std::string encode_safetensors_header(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata);
 
-/// Writes `tensors` atomically, straight from their memory, wider types first so that all are aligned. transformers
-/// wants metadata {"format": "pt"}. Throws Error{failed} when the file cannot be written.
+/// Writes `tensors` atomically, directly from their memory, wider types first so that all are aligned. transformers
+/// needs metadata {"format": "pt"}. Throws Error{failed} when the file cannot be written.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                        const SafetensorsMetadata& metadata = {{"format", "pt"}});
 

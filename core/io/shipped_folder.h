@@ -1,11 +1,11 @@
-// Where files lie that are installed with the program.
+// The folder of files that are installed with the program.
 #pragma once
 
 #include <filesystem>
 
 namespace ptrain {
 
-/// share/ptrain of the installation that this program belongs to; it need not exist.
+/// share/ptrain of this program's installation; it need not exist.
 std::filesystem::path shipped_folder();
 
 }  // namespace ptrain

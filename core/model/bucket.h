@@ -1,4 +1,4 @@
-// Which static plan serves a batch.
+// Selects the static plan that serves a batch.
 #pragma once
 
 #include <compare>
@@ -12,25 +12,25 @@
 
 namespace ptrain {
 
-/// Names of extents that several models know.
+/// Names of extents that several models use.
 namespace extent_names {
 inline constexpr const char* tokens = "tokens";  // T, the capacity of packed text
 inline constexpr const char* height = "height";  // px, of images
 inline constexpr const char* width = "width";
 }  // namespace extent_names
 
-/// How far a batch's extents reach: its samples, and by name what else a graph is built for.
+/// The extents of a batch: its samples and, by name, others that a graph is built for.
 class Bucket {
  public:
   std::int64_t rows;  // N, samples
 
-  /// An extent of 0 is as good as none.
+  /// An extent of 0 is the same as an absent one.
   Bucket(std::int64_t row_count, std::initializer_list<std::pair<const char*, std::int64_t>> extents = {})
       : rows(row_count) {
     for (const auto& [name, extent] : extents) set(name, extent);
   }
 
-  /// 0 where it has none of that name.
+  /// 0 where there is no extent of that name.
   std::int64_t get(std::string_view name) const {
     const auto found = extents_.find(name);
     return found == extents_.end() ? 0 : found->second;
@@ -43,7 +43,7 @@ class Bucket {
     }
     return *this;
   }
-  std::int64_t tokens() const { return get(extent_names::tokens); }  // 0: N sequences of the greatest length
+  std::int64_t tokens() const { return get(extent_names::tokens); }  // 0: N sequences of the maximum length
   std::int64_t height() const { return get(extent_names::height); }  // 0: the model's own
   std::int64_t width() const { return get(extent_names::width); }
 

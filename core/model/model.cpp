@@ -10,21 +10,21 @@
 namespace ptrain {
 namespace {
 
-/// FNV-1a: a stream number that depends on the name alone, so that adding a layer changes no other layer's values.
+/// FNV-1a: the stream number depends on the name only, so that adding a layer changes no other layer's values.
 std::uint32_t make_stream(std::string_view name) {
   std::uint32_t hash = 2166136261u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   return hash;
 }
 
-/// A standard normal number from two words, by Box and Muller's transform.
+/// A standard normal number from two words, by the Box-Muller transform.
 float normal(std::uint32_t radius, std::uint32_t angle) {
   constexpr float two_pi = 6.28318530717958647692f;
   const float u1 = 1.0f - to_uniform(radius);  // (0, 1]
   return std::sqrt(-2.0f * std::log(u1)) * std::cos(two_pi * to_uniform(angle));
 }
 
-/// values[i] = scale * normal number i of the stream, for i in [begin, end); one block of words makes two of them.
+/// values[i] = scale * normal number i of the stream, for i in [begin, end); one block of words yields two of them.
 void fill_normal(const RandomStream& stream, float scale, std::size_t begin, std::size_t end, std::span<float> values) {
   for (std::size_t i = begin; i < end;) {
     const Philox4 words = stream.block(i / 2);

@@ -1,5 +1,5 @@
-// What every reference model offers: its graph for any batch size, and of every variable what it starts from and what
-// weights files call it.
+// The interface of every reference model: its graph for any batch size, and each variable's initialisation and name in
+// weights files.
 #pragma once
 
 #include "core/base/data_kind.h"
@@ -13,15 +13,15 @@
 
 namespace ptrain {
 
-/// Deployed, a model answers, and what its loss needs may be missing or of another form.
+/// A deployed model only predicts; inputs of its loss may be missing or have another form.
 enum class Mode { training, evaluation, deployment };
 
-/// Starting values of a variable.
+/// Initial values of a variable.
 struct Initializer {
   enum class Kind { constant, normal, uniform };
   Kind kind = Kind::constant;
   float value = 0;              // constant: the value; normal: standard deviation; uniform: bound of [-value, value)
-  std::int64_t zero_from = -1;  // channels of the last axis from here on are zero; -1: none
+  std::int64_t zero_from = -1;  // channels of the last axis from this one on are zero; -1: none
 };
 
 /// How a variable here, or some of its rows, corresponds to a tensor in a weights file.
@@ -39,13 +39,13 @@ struct WeightMapping {
   std::int64_t row_begin = 0;
   std::int64_t pixels = 1;  // P of image_row
   bool head =
-      false;  // the classifier: may be missing, or have another class count, when weights are loaded to fine-tune
-  std::vector<std::string> other_names = {};  // names that other files have for it, the likelier first
-  std::string step_counter = {};              // i64 [] behind it in a file, which counts steps; empty: none
-  std::string added_row = {};  // a tensor whose first row is added to each of these, where a file has it; empty: none
+      false;  // the classifier: when fine-tuning, it may be missing from the weights or have another class count
+  std::vector<std::string> other_names = {};  // alternative names in files, most likely first
+  std::string step_counter = {};              // i64 [] after it in a file, which counts steps; empty: none
+  std::string added_row = {};  // a tensor whose first row is added to each row, where a file has it; empty: none
 };
 
-/// A parameter or state of a model, all of it said where it is declared.
+/// A parameter or state of a model, with everything that its declaration specifies.
 struct ModelVariable {
   std::string name;
   Shape shape;
@@ -53,8 +53,8 @@ struct ModelVariable {
   std::vector<WeightMapping> files;  // in the order in which files hold them
 };
 
-/// A forward graph with the model's outputs by name, and its variables in the order of their declaration. What is to be
-/// learnt of the outputs is the task's to add (core/tasks).
+/// A forward graph with the model's outputs by name, and its variables in declaration order. The task adds the loss
+/// (core/tasks).
 struct BuiltModel {
   Graph graph;
   std::vector<ModelVariable> variables;
@@ -65,37 +65,37 @@ class Model {
   virtual ~Model() = default;
 
   virtual std::string name() const = 0;
-  /// One line that tells apart models whose checkpoints do not fit each other.
+  /// One line that distinguishes models with incompatible checkpoints.
   virtual std::string signature() const = 0;
   /// Throws Error{usage} when the input size does not fit.
   virtual BuiltModel construct(const Bucket& batch, Mode mode) const = 0;
-  /// What the graph that runs a batch of these extents is built for: graphs are static, and few different ones serve
-  /// all batches. As many rows as the batch has. Where text is packed, the tokens are a capacity T for those of the
-  /// batch; where it is not, as here, one graph does for any number of them.
+  /// The extents of the graph that runs a batch of these extents: graphs are static, and a few of them serve all
+  /// batches. It has as many rows as the batch. For packed text the tokens are a capacity T; otherwise, as here, one
+  /// graph serves any number of tokens.
   virtual Bucket bucket_for(const Bucket& batch, Mode) const { return Bucket(batch).set(extent_names::tokens, 0); }
-  /// What other tools want beside the weights, as config.json; empty when they want nothing.
+  /// Metadata for other tools, stored with the weights as config.json; empty: none.
   virtual std::string config_json() const { return {}; }
   virtual DataKind reads() const = 0;
-  /// Whether it reads sequences of tokens: sentences, or running text.
+  /// Whether it reads sequences of tokens: sentences, or blocks of running text.
   bool is_text() const { return reads() == DataKind::text || reads() == DataKind::tokens; }
-  /// What one sample is, in reports and units: image, clip, sequence or sample (of a table).
+  /// The noun for a sample in reports and units: image, clip, sequence or sample (of a table).
   virtual std::string sample() const { return sample_name(reads()); }
 
   Graph build(const Bucket& batch, Mode mode) const { return construct(batch, mode).graph; }
-  /// Every parameter and state, the same for all batches and modes.
+  /// Every parameter and state; they are the same for all batches and modes.
   std::vector<ModelVariable> variables() const { return construct(1, Mode::evaluation).variables; }
   /// The tensors of a weights file, in its order.
   std::vector<WeightMapping> weights() const;
 };
 
-/// Fills `values` by `initializer`, from Philox keyed by `seed` and the variable's name.
+/// Fills `values` by `initializer`, with Philox keyed by `seed` and the variable's name.
 void initialize(const Initializer& initializer, const Shape& shape, std::string_view name, std::uint64_t seed,
                 std::span<float> values);
 
 /// True for the names of batch norms' running means and variances.
 bool is_running_statistic(std::string_view name);
 
-/// True for matrices and convolution filters: what usual recipes apply weight decay to (no biases, no norms).
+/// True for matrices and convolution filters: standard recipes apply weight decay to them (not to biases and norms).
 bool is_weight_matrix(const Shape& shape);
 
 }  // namespace ptrain

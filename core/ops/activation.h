@@ -19,9 +19,9 @@ struct ActivationTraits {
   std::string_view name;        // as an attribute of ops that fuse it
   std::string_view type;        // of ActivationOp
   std::string_view grad_type;   // of ActivationGrad
-  std::string_view attributes;  // of both, which tells forms of one type apart
+  std::string_view attributes;  // of both; distinguishes forms of one type
   ActivationSaved saved;
-  bool in_norms = false;  // batch norms' kernels take it in
+  bool in_norms = false;  // fused into batch norms' kernels
 };
 
 /// All activations, in the order of the enumerators.
@@ -44,7 +44,7 @@ constexpr const ActivationTraits& get_traits(Activation activation) {
 }
 constexpr std::string_view to_string(Activation activation) { return get_traits(activation).name; }
 
-/// Whether the derivative is 0 or 1 everywhere, so that a mask of one bit an element is all that the gradient needs.
+/// Whether the derivative is 0 or 1 everywhere, so that the gradient needs only a mask of one bit per element.
 PTRAIN_HD constexpr bool is_gate(Activation activation) {
   return activation == Activation::relu || activation == Activation::relu6;
 }

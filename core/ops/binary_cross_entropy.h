@@ -1,4 +1,4 @@
-// Cross entropy of one logit a row against a label of 0 or 1, and its gradient.
+// Binary cross entropy of one logit per row against a label of 0 or 1, and its gradient.
 #pragma once
 
 #include "core/graph/op.h"

@@ -1,4 +1,4 @@
-// Several tensors side by side along an axis, and the gradient's parts apart again.
+// Concatenation of tensors along an axis, and its gradient.
 #pragma once
 
 #include "core/graph/op.h"
@@ -7,13 +7,13 @@
 
 namespace ptrain {
 
-/// The shape of tensors of `shapes` side by side along `axis`, a negative one counting from the last; without one, of
-/// their flattened rows [B, W]. Throws std::invalid_argument when they do not fit.
+/// The shape of the concatenation along `axis` (a negative one counts from the last), or without an axis of the
+/// flattened rows [B, W]. Throws std::invalid_argument when the shapes do not fit.
 Shape concatenated_shape(std::span<const Shape> shapes, std::optional<int> axis);
 
 /// inputs: one or more tensors of one dtype.
-/// outputs: y, the inputs along the axis (torch.cat); without an axis y [B, W], where W is what a row of all inputs
-/// [B, ...] has (torch.cat of torch.flatten(x, 1)).
+/// outputs: y, the inputs along the axis (torch.cat); without an axis y [B, W], where W is the size of a row of all
+/// inputs [B, ...] (torch.cat of torch.flatten(x, 1)).
 class Concat final : public Op {
  public:
   Concat() = default;
@@ -29,7 +29,7 @@ class Concat final : public Op {
   std::optional<int> axis_;
 };
 
-/// inputs: dy.  outputs: one tensor for each of the shapes, of the dtype of dy, that dy has along the axis, or in its
+/// inputs: dy.  outputs: one tensor for each of the shapes, in dy's dtype: its slice of dy along the axis, or of dy's
 /// rows.
 class ConcatGrad final : public Op {
  public:
@@ -46,7 +46,7 @@ class ConcatGrad final : public Op {
   std::optional<int> axis_;
 };
 
-/// How many rows a tensor of `shape` has whose parts are kept together: of all axes before `axis`, or of the first.
+/// Number of contiguous rows in a tensor of `shape`: the product of the axes before `axis`, or the first axis.
 std::int64_t concatenated_rows(const Shape& shape, std::optional<int> axis);
 
 }  // namespace ptrain

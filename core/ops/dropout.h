@@ -1,12 +1,11 @@
-// Dropout: elements, or whole samples, are zeroed with probability p and the others scaled by 1 / (1 - p); and its
-// gradient.
+// Dropout zeroes elements or whole samples with probability p and scales the others by 1 / (1 - p); and its gradient.
 #pragma once
 
 #include "core/graph/op.h"
 
 namespace ptrain {
 
-/// What is kept or zeroed as one: an element, or all of a sample (stochastic depth: Huang et al. 2016).
+/// What is kept or zeroed together: an element, or a whole sample (stochastic depth: Huang et al. 2016).
 enum class DropoutUnit { element, sample };
 
 struct DropoutAttributes {
@@ -14,7 +13,7 @@ struct DropoutAttributes {
   std::uint32_t stream = 0;  // random stream of the mask, unique per node
   DropoutUnit unit = DropoutUnit::element;
 
-  /// Elements of x [...] that one draw decides on: samples are x's first axis.
+  /// Elements of x [...] that share one random draw: samples are x's first axis.
   std::int64_t elements_per_draw(const Shape& x) const { return unit == DropoutUnit::element ? 1 : x.count() / x[0]; }
 };
 
@@ -32,7 +31,7 @@ class Dropout final : public OpWith<DropoutAttributes> {
   int inplace_input(int) const override { return 0; }
 };
 
-/// inputs: dy [...]; rng i64 [3].  outputs: dx [...] in dy's dtype. The mask is made again, not stored.
+/// inputs: dy [...]; rng i64 [3].  outputs: dx [...] in dy's dtype. The mask is recomputed, not stored.
 class DropoutGrad final : public OpWith<DropoutAttributes> {
  public:
   enum Input { dy, rng };

@@ -68,7 +68,7 @@ std::string LinearGradInput::attributes() const {
 
 std::vector<TensorDesc> LinearGradInput::infer(std::span<const TensorDesc> inputs) const {
   const bool activated = attributes_.activation != Activation::none;
-  invariant(activated || !attributes_.bias, "a gradient that takes in no activation has no bias gradient");
+  invariant(activated || !attributes_.bias, "a bias gradient needs a fused activation gradient");
   require_count(inputs, activated ? 3 : 2, activated ? 3 : 2);
   require_floating(inputs[dy], "dy");
   require_floating(inputs[w], "w");

@@ -32,9 +32,9 @@ class Linear final : public OpWith<LinearAttributes> {
 };
 
 struct LinearGradInputAttributes {
-  /// Of the layer that made x, whose gradient is taken in: dx = (dy w) * activation'.
+  /// Activation of the layer that made x; its gradient is fused: dx = (dy w) * activation'.
   Activation activation = Activation::none;
-  /// With an activation: the dtype of db, the gradient of that layer's bias; none: db is not made.
+  /// With an activation: the dtype of db, the gradient of that layer's bias; none: no db.
   std::optional<DType> bias;
 };
 

@@ -1,4 +1,4 @@
-// Mean squared error of one prediction a row against its target, and its gradient.
+// Mean squared error of one prediction per row against its target, and its gradient.
 #pragma once
 
 #include "core/graph/op.h"

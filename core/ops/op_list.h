@@ -1,11 +1,11 @@
-// All operators. An op's line here declares its kernels (`make_<op>`, defined in kernels/<op> of each backend: one that
-// is missing does not link), enters them into both registries and holds the op to its tests.
+// All operators. A row here declares an op's kernels (`make_<op>`, defined in kernels/<op> of each backend: a missing
+// one does not link), registers them in both backends and requires tests for the op.
 #pragma once
 
 #include <array>
 #include <string_view>
 
-/// The ops that all backends have kernels for, by the name of their kernels (`Op::kernel`).
+/// Ops with kernels on all backends, by the name of their kernels (`Op::kernel`).
 #define PTRAIN_OPS(OP)              \
   OP(accumulate)                    \
   OP(activation)                    \
@@ -94,7 +94,7 @@
   OP(unary_grad)                    \
   OP(where)
 
-/// The ops that the CPU alone has kernels for: those in 8 bits.
+/// Ops with kernels on the CPU only: 8-bit ones.
 #define PTRAIN_CPU_OPS(OP) \
   OP(dequantize)           \
   OP(quantize)             \
@@ -108,7 +108,7 @@ inline constexpr auto op_names = std::to_array<std::string_view>({PTRAIN_OPS(PTR
 inline constexpr auto cpu_op_names = std::to_array<std::string_view>({PTRAIN_CPU_OPS(PTRAIN_NAME)});
 #undef PTRAIN_NAME
 
-/// Ops that run alike on every backend, by exec/all_reduce_kernels.
+/// Ops that run the same way on every backend, by exec/all_reduce_kernels.
 inline constexpr auto exchange_op_names = std::to_array<std::string_view>({"all_reduce_start", "all_reduce_wait"});
 
 }  // namespace ptrain

@@ -18,7 +18,7 @@ void require(bool condition, fmt::format_string<Args...> format, Args&&... args)
   if (!condition) throw std::invalid_argument(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// An op's inputs are from `least` to `most`.
+/// Checks that an op has from `least` to `most` inputs.
 inline void require_count(std::span<const TensorDesc> inputs, std::size_t least, std::size_t most) {
   require(inputs.size() >= least && inputs.size() <= most, "expected {} to {} inputs, got {}", least, most,
           inputs.size());
@@ -29,41 +29,41 @@ inline void require_floating(const TensorDesc& desc, const char* what) {
   require(is_floating(desc.dtype), "{}: expected a floating dtype, got {}", what, desc.to_string());
 }
 
-/// The same shape and dtype.
+/// Checks for the same shape and dtype.
 inline void require_desc(const TensorDesc& desc, const TensorDesc& expected, const char* what) {
   require(desc == expected, "{}: expected {}, got {}", what, expected.to_string(), desc.to_string());
 }
 
-/// The same shape, of any dtype.
+/// Checks for the same shape, of any dtype.
 inline void require_shape(const TensorDesc& desc, const Shape& expected, const char* what) {
   require(desc.shape == expected, "{}: expected shape {}, got {}", what, expected.to_string(), desc.to_string());
 }
 
-/// The activations that batch norms' kernels take in.
+/// Checks that batch norms' kernels can fuse the activation.
 inline void require_norm_activation(Activation activation) {
-  require(get_traits(activation).in_norms, "a batch norm takes in no {}", to_string(activation));
+  require(get_traits(activation).in_norms, "a batch norm cannot fuse {}", to_string(activation));
 }
 
-/// An activation of `data` whose gradient reads a mask (mask_desc).
+/// Checks that the activation is a gate and `data` can have its mask (mask_desc).
 inline void require_gate(Activation activation, const TensorDesc& data) {
-  require(is_gate(activation), "what {} read of a residual is not kept", to_string(activation));
-  require(data.shape[-1] % 8 == 0, "a mask: expected channels in eights, got {}", data.to_string());
+  require(is_gate(activation), "the input of {} after a residual is not saved", to_string(activation));
+  require(data.shape[-1] % 8 == 0, "a mask: expected a multiple of 8 channels, got {}", data.to_string());
 }
 
-/// Inputs `first` to `last` hold one value for each channel.
+/// Checks that inputs `first` to `last` hold one value per channel.
 inline void require_channels(std::span<const TensorDesc> inputs, int first, int last, const TensorDesc& channels) {
   for (int i = first; i <= last; ++i) {
     require_desc(inputs[static_cast<std::size_t>(i)], channels, "per-channel value");
   }
 }
 
-/// The random state {seed, step, part} that ops with dropout read. A step's samples may be computed in several parts,
-/// by several ranks and in several micro-batches: part p's elements continue the numbering after those of parts 0 to
-/// p - 1, so the masks are those of the whole step in one part.
+/// Checks the random state {seed, step, part} that ops with dropout read. A step's samples may be computed in several
+/// parts, by several ranks and in several micro-batches: part p's elements continue the numbering after those of parts
+/// 0 to p - 1, so the masks equal those of the whole step in one part.
 inline void require_rng(const TensorDesc& desc) { require_desc(desc, {DType::i64, Shape{3}}, "rng"); }
 
-/// The offsets [B+1] that pack B sequences into one axis of tokens, the first at 0: FlashAttention's cu_seqlens. Tokens
-/// behind the last sequence are padding.
+/// Checks the offsets [B+1] that pack B sequences into one axis of tokens, the first at 0: FlashAttention's cu_seqlens.
+/// Tokens after the last sequence are padding.
 inline void require_offsets(const TensorDesc& desc) {
   require(desc.dtype == DType::i32 && desc.shape.rank() == 1 && desc.shape[0] >= 2,
           "offsets: expected i32 [B+1], got {}", desc.to_string());

@@ -7,14 +7,13 @@ namespace ptrain {
 
 namespace {
 
-/// `first` and the input behind it are the other labels and the share of the own ones, or neither is there; behind them
-/// may be the weights of the classes.
+/// Optional inputs: `first` and the next are the mixup labels and lambda, both or neither; class weights may follow.
 void require_labels(std::span<const TensorDesc> inputs, int first, const Shape& logits) {
   const Shape rows{leading_shape(logits).count()};
   require_desc(inputs[SoftmaxCrossEntropy::labels], {DType::i32, rows}, "labels");
   const bool mixed = has_input(inputs, first), weighted = has_input(inputs, first + 2);
-  require(mixed == has_input(inputs, first + 1), "expected other labels and a share, or neither");
-  require(!mixed || !weighted, "classes of mixed samples have no weights");
+  require(mixed == has_input(inputs, first + 1), "expected mixup_labels and mixup_lambda, or neither");
+  require(!mixed || !weighted, "class weights cannot be combined with mixed samples");
   const auto at = static_cast<std::size_t>(first);
   if (mixed) {
     require_desc(inputs[at], {DType::i32, rows}, "mixup_labels");
@@ -23,7 +22,7 @@ void require_labels(std::span<const TensorDesc> inputs, int first, const Shape& 
   if (weighted) require_desc(inputs[at + 2], {DType::f32, Shape{logits[-1]}}, "class_weights");
 }
 
-/// What the gradient takes over of the loss's optional inputs.
+/// Appends the optional inputs of the loss that its gradient reads too.
 void append_optional(std::vector<ValueId>& inputs, const GradientBuilder& builder) {
   using Loss = SoftmaxCrossEntropy;
   const bool mixed = builder.input(Loss::mixup_labels) != no_value;

@@ -28,7 +28,7 @@ class SoftmaxCrossEntropy final : public Op {
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
   bool amp_casts_input(int input) const override { return input == logits; }
-  /// Probabilities take the place of logits that nothing else reads.
+  /// Probabilities overwrite logits that nothing else reads.
   int inplace_input(int output) const override { return output == 1 ? logits : -1; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 

@@ -21,7 +21,7 @@ class AmpRewriter {
   }
 
  private:
-  /// Custom lists name ops; a fused op answers to the names of its parts too (dropout_add_layer_norm to layer_norm).
+  /// Custom lists name ops; a fused op also matches the names of its parts (dropout_add_layer_norm matches layer_norm).
   static bool listed(const std::set<std::string>& list, std::string_view type) {
     if (list.contains(std::string(type))) return true;
     return type == "dropout_add_layer_norm" && list.contains("layer_norm");
@@ -40,8 +40,8 @@ class AmpRewriter {
     return id != no_value && is_floating(graph_.desc(id).dtype) && node.op->amp_casts_input(static_cast<int>(i));
   }
 
-  /// What is not only an input that white ops cast, or in O2 any that are not held to fp32: a table that embeddings
-  /// look up and a layer multiplies with has one copy, which the layer casts.
+  /// Finds values with readers that cast no inputs. A table that both embeddings and a layer read (weight tying) has
+  /// one copy, which the layer casts.
   void find_read_otherwise() {
     for (const Node& node : graph_.nodes()) {
       const AmpClass own = classify(node);
@@ -88,7 +88,7 @@ class AmpRewriter {
     rewriter_.copy(node, std::move(inputs));
   }
 
-  /// Ops that keep their inputs still want the data inputs (x and residual) in one precision: that of the first.
+  /// Ops with AmpClass::keep still need their data inputs (x and residual) in one precision: that of the first.
   void unify_kept_inputs(const Node& node, std::vector<ValueId>& inputs) {
     DType first = DType::u8;
     for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// Automatic mixed precision: puts casts where Paddle's levels and lists say (O0, O1, O2).
+// Automatic mixed precision: inserts casts by Paddle's levels and lists (O0, O1, O2).
 #pragma once
 
 #include "core/base/enums.h"
@@ -11,7 +11,7 @@ namespace ptrain {
 struct AmpOptions {
   AmpLevel level = AmpLevel::O0;
   DType dtype = DType::bf16;           // the low precision: bf16 or f16
-  std::set<std::string> custom_white;  // op types computed low whatever their class
+  std::set<std::string> custom_white;  // op types computed in low precision whatever their class
   std::set<std::string> custom_black;  // op types computed in fp32
 };
 
@@ -30,8 +30,8 @@ struct AmpResult {
 std::string low_precision_name(std::string_view parameter, DType dtype);
 
 /// Rewrites a forward graph. A parameter read in low precision (O2), and only so (O1), becomes a low-precision
-/// parameter named low_precision_name(), which spares the cast of every step; its fp32 master stays as a parameter
-/// nobody reads until the optimizer pass.
+/// parameter named low_precision_name(), which saves a cast in every step; its fp32 master stays as a parameter without
+/// readers until the optimizer pass.
 AmpResult apply_amp(const Graph& graph, const AmpOptions& options);
 
 }  // namespace ptrain

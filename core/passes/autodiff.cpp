@@ -47,7 +47,7 @@ class Differentiator final : public GradientBuilder {
     if (!needs_gradient(index)) return;
     const ValueId id = input(index);
     invariant(desc(id).shape == desc(gradient).shape, "a gradient differs in shape from its value");
-    invariant(!rows_.contains(id), "a table with a gradient of rows is read otherwise too");
+    invariant(!rows_.contains(id), "a table with a sparse gradient has another reader");
     ValueId& total = slot(id);
     if (total == no_value) {
       total = gradient;
@@ -60,15 +60,15 @@ class Differentiator final : public GradientBuilder {
   void set_sparse_gradient(int index, ValueId rows, ValueId values) override {
     if (!needs_gradient(index)) return;
     const ValueId id = input(index);
-    invariant(graph_.value(id).storage == Storage::parameter, "a gradient of rows is not a parameter's");
-    invariant(sum_gradient(id) == no_value, "a table with a gradient of rows is read otherwise too");
+    invariant(graph_.value(id).storage == Storage::parameter, "a sparse gradient does not belong to a parameter");
+    invariant(sum_gradient(id) == no_value, "a table with a sparse gradient has another reader");
     slot(id) = values;
     rows_[id] = rows;
     finished_.push_back(id);
   }
 
  private:
-  /// A value needs a gradient when a parameter that is trained leads to it.
+  /// A value needs a gradient when it depends on a trained parameter.
   void find_needed(const std::function<bool(std::string_view)>& trains) {
     needed_.assign(graph_.values().size(), false);
     for (std::size_t i = 0; i < graph_.values().size(); ++i) {
@@ -112,7 +112,7 @@ class Differentiator final : public GradientBuilder {
   std::vector<bool> needed_;
   std::vector<ValueId> gradients_;
   std::vector<ValueId> finished_;
-  std::map<ValueId, ValueId> rows_;  // of sparse gradients, by what they are of
+  std::map<ValueId, ValueId> rows_;  // rows of sparse gradients, by the parameter
 };
 
 std::vector<ParameterGradient> Differentiator::parameter_gradients() const {

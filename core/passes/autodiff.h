@@ -10,23 +10,23 @@ namespace ptrain {
 
 struct ParameterGradient {
   ValueId parameter;
-  ValueId gradient;         // same descriptor as the parameter, or [n, H] of some rows
-  ValueId rows = no_value;  // i32 [n], which rows these are; see SparseGradient
+  ValueId gradient;         // same descriptor as the parameter, or [n, H] if sparse
+  ValueId rows = no_value;  // i32 [n], the rows of a sparse gradient; see SparseGradient
 };
 
 struct Differentiated {
   Graph graph;
-  std::vector<ParameterGradient> gradients;  // in the order backward finishes them
+  std::vector<ParameterGradient> gradients;  // in the order in which backward computes them
 };
 
-/// Where backward starts: the gradient that arrives at a value.
+/// The start of backward: the gradient of a value.
 struct GradientSeed {
   ValueId value;
   ValueId gradient;
 };
 
-/// Appends the backward nodes of every parameter that leads to a seeded value; given `trains`, of those alone whose
-/// names it takes: what only others need is not computed.
+/// Appends the backward nodes of every parameter that a seeded value depends on; with `trains`, only of parameters
+/// whose names it accepts.
 Differentiated differentiate(Graph graph, const std::vector<GradientSeed>& seeds,
                              const std::function<bool(std::string_view)>& trains = {});
 

@@ -74,7 +74,7 @@ FoldedGraph fold_batch_norms(const Graph& graph) { return Folder(graph).run(); }
 
 std::vector<float> fold_norm(const NormValues& norm, std::span<float> filters) {
   const std::size_t channels = norm.gamma.size(), each = filters.size() / channels;
-  invariant(each * channels == filters.size(), "filters do not fit the norm behind them");
+  invariant(each * channels == filters.size(), "filters do not fit the norm after them");
   std::vector<float> bias(channels);
   for (std::size_t k = 0; k < channels; ++k) {
     const double deviation = std::sqrt(static_cast<double>(norm.variance[k]) + static_cast<double>(norm.epsilon));

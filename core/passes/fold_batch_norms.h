@@ -1,12 +1,12 @@
-// Folds batch norms at inference into the convolutions before them: running statistics do not change there, so that a
-// norm is one more factor of every filter, and a bias.
+// Folds batch norms at inference into the convolutions before them: running statistics are constant there, so a norm is
+// a factor for every filter and a bias.
 #pragma once
 
 #include "core/graph/graph.h"
 
 namespace ptrain {
 
-/// The variables of a model that one convolution's filters and bias are made of.
+/// The variables of a model that make up one convolution's filters and bias.
 struct FoldedNorm {
   std::string filters;                      // [K,R,S,C]
   std::string bias;                         // [K], of the convolution; empty where it has none
@@ -21,12 +21,12 @@ struct FoldedGraph {
 };
 
 /// Makes
-///   conv2d [with a bias] -> batch_norm [+ residual] [-> activation taken in by the norm]
-/// one conv2d with a bias and the norm's residual and activation, where nothing else reads what is between them. Norms
-/// in training mode, and those behind anything else, stay.
+/// conv2d [with a bias] -> batch_norm [+ residual] [-> activation fused into the norm]
+/// one conv2d with a bias and the norm's residual and activation, where nothing else reads the values in between. Norms
+/// in training mode, and norms after other ops, stay.
 FoldedGraph fold_batch_norms(const Graph& graph);
 
-/// The values of one norm's variables, to fold.
+/// The values of one norm's variables.
 struct NormValues {
   std::span<const float> gamma, beta, mean, variance;  // [K]
   float epsilon = 0;
@@ -34,7 +34,7 @@ struct NormValues {
 };
 
 /// Multiplies the K filters, of filters.size() / K values each, by gamma / sqrt(variance + epsilon), computed in
-/// double, and returns the bias beta + (bias - mean) gamma / sqrt(variance + epsilon).
+/// double. Returns the bias beta + (bias - mean) gamma / sqrt(variance + epsilon).
 std::vector<float> fold_norm(const NormValues& norm, std::span<float> filters);
 
 }  // namespace ptrain

@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-/// Finds chains in the old graph; the nodes a chain swallows are not copied.
+/// Finds chains in the old graph; the nodes of a chain are not copied.
 class Fuser {
  public:
   explicit Fuser(const Graph& graph)
@@ -27,13 +27,13 @@ class Fuser {
   }
 
  private:
-  /// The node that makes `id`'s value, if it is of `type` and the value is read only once.
+  /// The node that produces `id`, if it is of `type` and the value is read only once.
   const Node* sole_producer(ValueId id, std::string_view type) const {
     const Node* node = ptrain::sole_producer(graph_, uses_, id);
     return node != nullptr && node->op->type() == type ? node : nullptr;
   }
 
-  /// The dropout of single elements that makes `id`'s value, which layer norms take in.
+  /// The element dropout that produces `id`, which layer norms can fuse.
   const Node* element_dropout(ValueId id) const {
     const Node* node = sole_producer(id, "dropout");
     const bool fits = node != nullptr && static_cast<const Dropout&>(*node->op).attrs().unit == DropoutUnit::element;
@@ -42,7 +42,7 @@ class Fuser {
 
   void swallow(const Node* node) { swallowed_[static_cast<std::size_t>(node - graph_.nodes().data())] = true; }
 
-  /// The chain that ends in an activation that norms take in: batch_norm, or batch_norm + add with the other side as
+  /// The chain that ends in an activation that norms can fuse: batch_norm, or batch_norm + add with the other side as
   /// the residual.
   struct NormChain {
     const Node* norm = nullptr;
@@ -55,7 +55,7 @@ class Fuser {
     if (const Node* norm = sole_producer(activation.inputs[0], "batch_norm")) return {norm};
     const Node* add = sole_producer(activation.inputs[0], "add");
     if (add == nullptr || !is_gate(get_activation(activation)) || !in_eights(activation)) return {};
-    // The later of the two batch norms takes the other side in, so that it is made before it is read.
+    // The later of the two batch norms takes the other side as its residual, so that it is computed before it is read.
     const Node* best = nullptr;
     int side = 0;
     for (int i = 0; i < 2; ++i) {
@@ -69,7 +69,7 @@ class Fuser {
     return {best, add, residual};
   }
 
-  /// Whether masks have whole bytes for the node's channels.
+  /// Whether the node's channels fill whole bytes of a mask.
   bool in_eights(const Node& node) const { return graph_.desc(node.inputs[0]).shape[-1] % 8 == 0; }
   static Activation get_activation(const Node& node) { return static_cast<const ActivationOp&>(*node.op).activation(); }
 
@@ -78,7 +78,7 @@ class Fuser {
     return attrs.activation == Activation::none && node.inputs.size() <= BatchNorm::residual;
   }
 
-  /// The layer that takes an activation in: a linear one GELU and ReLU, a convolution with a bias ReLU.
+  /// The layer that can fuse an activation: a linear one GELU and ReLU, a convolution with a bias ReLU.
   const Node* activated_layer(const Node& activation) const {
     const std::string_view type = activation.op->type();
     if (type != "gelu" && type != "relu") return nullptr;
@@ -163,7 +163,7 @@ class Fuser {
     return true;
   }
 
-  /// Emits the fused op under the first node's name; its first output stands for the last node's.
+  /// Emits the fused op under the first node's name; its first output replaces the last node's.
   void replace(const Node& named, OpPtr op, std::vector<ValueId> inputs, const Node& last) {
     const auto outputs = rewriter_.graph().add_node(named.name, std::move(op), std::move(inputs), last.phase);
     rewriter_.map(last.outputs.front(), outputs.front());

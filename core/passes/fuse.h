@@ -1,4 +1,4 @@
-// Joins chains of nodes into the fused ops: batch_norm[+add]+activation, linear+activation, conv2d with a bias+ReLU,
+// Fuses chains of nodes: batch_norm[+add]+activation, linear+activation, conv2d with a bias+ReLU,
 // dropout+add+layer_norm.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// The same function in fewer nodes. An intermediate that is read elsewhere, or is an output, stays as it is.
+/// The same function in fewer nodes. Intermediates that are outputs or have other readers are kept.
 Graph fuse(const Graph& graph);
 
 }  // namespace ptrain

@@ -23,13 +23,13 @@ class CastFuser {
   }
 
  private:
-  /// The node's op as a norm that computes in fp32, else null.
+  /// The node's op if it is a norm that computes in fp32, else null.
   const AddNorm* fp32_norm(const Node& node) const {
     const auto* norm = dynamic_cast<const AddNorm*>(node.op.get());
     return norm != nullptr && graph_.desc(node.inputs[AddNorm::residual]).dtype == DType::f32 ? norm : nullptr;
   }
 
-  /// What was cast up to `value`; no_value where it was not.
+  /// The low-precision source of `value` if it was cast up; else no_value.
   ValueId low_source(ValueId value) const {
     const NodeId producer = graph_.value(value).producer;
     if (producer < 0 || graph_.node(producer).op->type() != "cast") return no_value;
@@ -57,7 +57,7 @@ class CastFuser {
     if (const AddNorm* norm = fp32_norm(node)) return emit_norm(node, *norm);
     if (pixels(node) != nullptr && low_y_.contains(&node)) return emit_pixels(node, *pixels(node));
     const bool was_cast = node.op->type() == "cast";
-    if (was_cast && rewriter_.mapped(node.outputs[0]) != no_value) return;             // what it casts writes it
+    if (was_cast && rewriter_.mapped(node.outputs[0]) != no_value) return;             // its source writes it
     if (was_cast && readers_[static_cast<std::size_t>(node.outputs[0])] == 0) return;  // norms read its source
     rewriter_.copy(node);
   }
@@ -84,7 +84,7 @@ class CastFuser {
 
   const Graph& graph_;
   Rewriter rewriter_;
-  std::vector<int> readers_;                  // by value, of those that read the value itself afterwards
+  std::vector<int> readers_;                  // by value: number of later readers of the value itself
   std::map<const Node*, const Node*> low_y_;  // the cast of a norm's y, or of normalised pixels
 };
 

@@ -13,20 +13,20 @@ namespace {
 
 constexpr NodeId no_node = -1;
 
-/// A batch norm whose convolution can make its sums.
+/// A batch norm whose convolution can compute its sums.
 struct Norm {
   NodeId node = no_node;
-  NodeId convolution = no_node;  // makes its data
-  // Where only one convolution, whose own norm is fused, reads the result, that one applies the norm:
+  NodeId convolution = no_node;  // the producer of its data
+  // Where a convolution whose own norm is fused is the only reader of the result, it applies the norm:
   NodeId next = no_node, next_grad_weight = no_node, next_grad_input = no_node, gradient = no_node;
-  // Where only another norm's residual addition reads the result, that one applies it:
+  // Where another norm's residual addition is the only reader of the result, it applies the norm:
   NodeId applied_by = no_node;
   std::size_t group = 0;
 
   bool is_prologue() const { return next != no_node; }
 };
 
-/// Finds the norms, and the groups that can only be fused together.
+/// Finds the norms, and the groups of norms that can only be fused together.
 class Analysis {
  public:
   explicit Analysis(const Graph& graph) : graph_(graph), readers_(graph.values().size()) {
@@ -113,7 +113,7 @@ class Analysis {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<NodeId>> readers_;  // by value; no_node stands for the graph's output
+  std::vector<std::vector<NodeId>> readers_;  // by value; no_node represents the graph's output
   std::vector<Norm> norms_;
 };
 
@@ -138,11 +138,11 @@ class ConvolutionFuser {
     return rewriter_.finish(gradients);
   }
 
-  /// By group: the nodes that fusion would replace, in the old graph, and those it made, in the new one.
+  /// By group: the nodes that fusion would replace, in the old graph, and their replacements, in the new one.
   std::map<std::size_t, std::vector<NodeId>> replaced, made;
 
  private:
-  /// What is known of a fused norm once its statistics are: values of the new graph.
+  /// Values of the new graph for a fused norm whose statistics are computed.
   struct Statistics {
     ValueId mean, invstd, scale, offset;
   };
@@ -162,7 +162,7 @@ class ConvolutionFuser {
     rewriter_.copy(node);
   }
 
-  /// Adds a node under the name of the old one, or with a suffix when it is not the first that stands for it.
+  /// Adds a node under the name of the old one, with a suffix if it is not the first to replace it.
   std::vector<ValueId> add(const Node& old, const char* suffix, OpPtr op, std::vector<ValueId> inputs,
                            const Norm& norm) {
     made[norm.group].push_back(static_cast<NodeId>(rewriter_.graph().nodes().size()));

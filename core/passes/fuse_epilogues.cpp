@@ -37,7 +37,7 @@ class EpilogueFuser {
                                        : static_cast<const Conv2d&>(*node.op).activation();
   }
 
-  /// What `node`, if it is an activation, can be joined to.
+  /// The layer that the activation `node` can be fused into, or null.
   const Node* activated(const Node& node) const {
     if (node.op->kernel() != "activation") return nullptr;
     const Node* before = sole_producer(graph_, readers_, node.inputs.front());

@@ -10,7 +10,7 @@
 namespace ptrain {
 namespace {
 
-/// The sum that `node`, the gradient of a norm with a residual, alone reads; null: there is none.
+/// The sum whose only reader is `node`, the gradient of a norm with a residual; null: there is none.
 const Node* sum_for(const Node& node, const Graph& graph, const std::vector<int>& readers) {
   const auto* gradient = dynamic_cast<const BatchNormGrad*>(node.op.get());
   if (gradient == nullptr || !gradient->attrs().residual) return nullptr;

@@ -9,14 +9,14 @@
 namespace ptrain {
 namespace {
 
-/// A linear_grad_input whose result only the gradient of an activation reads.
+/// A linear_grad_input whose only reader is the gradient of an activation.
 struct Joint {
   const Node* product = nullptr;
   const Node* activation = nullptr;
-  const Node* weight = nullptr;  // the linear_grad_weight that sums the activation's gradient for a bias, if any
+  const Node* weight = nullptr;  // the linear_grad_weight that also computes the bias gradient, if any
 };
 
-/// The product that makes `value`, if it has taken nothing in yet.
+/// The product that computes `value`, if nothing is fused into it yet.
 const Node* plain_product(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
   if (producer < 0 || graph.node(producer).op->type() != "linear_grad_input") return nullptr;
@@ -28,7 +28,7 @@ const LinearGradWeightAttributes& weight_attributes(const Node& node) {
   return static_cast<const LinearGradWeight&>(*node.op).attrs();
 }
 
-/// By the activation's gradient, which is where the joint op will stand.
+/// Keyed by the activation's gradient, whose place the fused op takes.
 std::map<const Node*, Joint> find_joints(const Differentiated& differentiated) {
   const Graph& graph = differentiated.graph;
   const std::vector<int> readers = count_readers(differentiated);

@@ -14,13 +14,13 @@
 namespace ptrain {
 namespace {
 
-/// A part of one gradient buffer.
+/// A range of one gradient buffer.
 struct Bucket {
   std::int64_t begin = 0, end = 0;  // elements
-  std::size_t ready = 0;            // the node that makes its last gradient
+  std::size_t ready = 0;            // the node that computes its last gradient
 };
 
-/// A buffer of gradients, and what of it is exchanged.
+/// A buffer of gradients and its buckets.
 struct Exchanged {
   ValueId gradients = no_value;  // what backward writes
   ValueId total = no_value;      // its sum over micro-batches, when accumulating
@@ -122,7 +122,7 @@ class GradAllReducePass {
     return buckets;
   }
 
-  /// A named part of a buffer that persists.
+  /// A persistent, named view of part of a buffer.
   ValueId part(ValueId buffer, const Bucket& bucket) {
     const DType dtype = to().desc(buffer).dtype;
     const std::string name = fmt::format("{}[{}:{}]", to().value(buffer).name, bucket.begin, bucket.end);
@@ -136,7 +136,7 @@ class GradAllReducePass {
   }
 
   float mean_factor() const { return 1.0f / static_cast<float>(options_.world_size); }
-  /// Of gradients.
+  /// The pass of the gradients' exchange.
   Pass exchange_phase() const { return options_.reproducible ? Pass::backward : Pass::exchange; }
 
   void start(std::string name, ValueId data, float factor, Pass phase) {
@@ -158,11 +158,11 @@ class GradAllReducePass {
             bucket.begin);
       exchanged = part(copy, bucket);
     }
-    // Gradients that are added up in one order are the mean's parts from the start (build_training_graph).
+    // Gradients that are summed in a fixed order are scaled for the mean from the start (build_training_graph).
     start("exchange." + name, exchanged, options_.reproducible ? 1.0f : mean_factor(), exchange_phase());
   }
 
-  /// The update and the norm read the widened copy where there is one.
+  /// The update and the norm read the fp32 copy where there is one.
   void emit(const Node& node) {
     std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
     if (node.phase == Pass::update) {
@@ -197,7 +197,7 @@ class GradAllReducePass {
   const DistributionOptions& options_;
   Rewriter rewriter_;
   std::vector<Exchanged> buffers_;
-  std::map<ValueId, ValueId> copies_;  // by the gradients' buffer in the old graph
+  std::map<ValueId, ValueId> copies_;  // by the gradient buffer in the old graph
   std::vector<ValueId> waited_;
   ValueId statistics_ = no_value;
   bool statistics_started_ = false;

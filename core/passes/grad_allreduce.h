@@ -1,12 +1,12 @@
-// Data parallelism: the mean over all ranks of each gradient, exchanged in buckets while backward goes on.
+// Data parallelism: averages each gradient over all ranks, exchanged in buckets that overlap with backward.
 //
-// The flat gradient buffers are cut, in the order in which backward finishes them, into buckets of a set size. A
-// bucket's exchange starts right after the node that makes its last gradient; one wait stands before the update, so the
+// The flat gradient buffers are divided, in the order in which backward computes them, into buckets of a set size. A
+// bucket's exchange starts right after the node that computes its last gradient; one wait precedes the update, so the
 // norm for clipping and the scaler's overflow flag see the mean and are the same on every rank. With gradient
 // accumulation only the last micro-batch exchanges (Pass::exchange), bucket by bucket as its sum is complete.
 //
-// Sums that do not depend on the number of ranks (DistributionOptions::reproducible) are made in the order of the data:
-// every micro-batch exchanges, rank 0 adding its gradients to the sum so far and the others starting afresh.
+// Sums that do not depend on the number of ranks (DistributionOptions::reproducible) are taken in the order of the
+// data: every micro-batch exchanges; rank 0 adds its gradients to the sum so far, the others start from zero.
 #pragma once
 
 #include "core/base/enums.h"
@@ -23,18 +23,18 @@ struct DistributionOptions {
   int world_size = 1;
   std::int64_t bucket_bytes = std::int64_t{25} << 20;
   GradAverage average = GradAverage::fp32;
-  /// Batch norms normalise by the statistics of all ranks' samples.
+  /// Batch norms use the statistics of all ranks' samples.
   bool sync_batch_norm = false;
-  /// Gradients are summed over micro-batches and ranks in one order, whichever rank has which micro-batch. Not for
-  /// GradAverage::gradient.
+  /// Gradients are summed over micro-batches and ranks in one fixed order, however micro-batches are distributed over
+  /// ranks. Not for GradAverage::gradient.
   bool reproducible = false;
 };
 
-/// Adds the exchange to a graph that add_optimizer made. Unless batch norms are synchronised, their running statistics
+/// Adds the exchange to a graph from add_optimizer. Unless batch norms are synchronised, their running statistics
 /// become views of flat::statistics and are averaged too, so that all ranks hold the same model after every step.
 Graph add_grad_allreduce(const Graph& graph, const DistributionOptions& options);
 
-/// Marks every training batch norm of a forward graph to take its statistics over all ranks.
+/// Makes every training batch norm of a forward graph compute its statistics over all ranks.
 Graph synchronize_batch_norm(const Graph& forward);
 
 }  // namespace ptrain

@@ -28,7 +28,7 @@ Graph keep_outputs(const Graph& graph, const std::vector<std::string>& names) {
   std::vector<ValueId> outputs;
   for (const std::string& name : names) {
     outputs.push_back(graph.find_output(name));
-    invariant(outputs.back() != no_value, "the graph has no output of the name that is to be kept");
+    invariant(outputs.back() != no_value, "the graph has no output of the requested name");
   }
   const std::vector<bool> needed = find_needed(graph, outputs);
   const auto is_needed = [&](ValueId id) { return needed[static_cast<std::size_t>(id)]; };

@@ -1,4 +1,4 @@
-// Takes out of a graph what some of its outputs do not need.
+// Removes everything from a graph that the kept outputs do not depend on.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -8,8 +8,8 @@
 
 namespace ptrain {
 
-/// `graph` with the outputs of those names alone: without the nodes, inputs, parameters and states that none of them
-/// depends on. Throws std::logic_error when there is no such output, or a view among what they need.
+/// `graph` with only the outputs of those names, and the nodes, inputs, parameters and states that they depend on.
+/// Throws std::logic_error when there is no such output, or when they depend on a view.
 Graph keep_outputs(const Graph& graph, const std::vector<std::string>& names);
 
 }  // namespace ptrain

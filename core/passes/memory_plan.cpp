@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-/// One piece of memory: an activation, together with those that take it over in place.
+/// A memory block: an activation, and those that reuse it in place.
 struct Buffer {
   std::int64_t bytes = 0;
   std::size_t first = 0;  // nodes between which it is alive, inclusive

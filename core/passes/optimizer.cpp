@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t alignment = 64;  // elements; keeps every parameter on its own cache lines
 
-/// Hands out places in one flat buffer that is being laid out.
+/// Allocates ranges of one flat buffer.
 class FlatBuffer {
  public:
   std::int64_t reserve(std::int64_t count) {
@@ -54,12 +54,12 @@ class OptimizerPass {
     ValueId master;     // fp32
     ValueId gradient;
     ParameterSegment segment;
-    std::optional<std::size_t> group;  // of those that are updated otherwise
+    std::optional<std::size_t> group;  // for parameters with settings of their own
     bool early;
-    bool muon;  // updated by Muon; all others of such a training by AdamW
+    bool muon;  // updated by Muon; with Muon, the other parameters use AdamW
   };
 
-  /// A parameter that is updated by the rows of its gradient.
+  /// A parameter that is updated by its sparse gradient.
   struct Table {
     ParameterGradient gradient;
     std::int64_t grad_offset;
@@ -67,7 +67,7 @@ class OptimizerPass {
     OptimizerSettings settings;
   };
 
-  /// A gradient that is not solely one parameter's own activation is copied, so that it can live in the flat buffer.
+  /// Copies a gradient that is not one parameter's own activation, so that it can live in the flat buffer.
   void own_gradients() {
     std::map<ValueId, int> owners;
     for (const ParameterGradient& g : gradients_) ++owners[g.gradient];
@@ -95,7 +95,7 @@ class OptimizerPass {
     return !options_.decays || options_.decays(value.name, value.desc.shape);
   }
 
-  /// The group whose updates differ from all others'.
+  /// The parameter's group, if its update differs from the default.
   std::optional<std::size_t> find_parameter_group(ValueId parameter) const {
     const std::optional<std::size_t> index = find_group(options_.groups, graph_.value(parameter).name);
     if (!index) return std::nullopt;
@@ -111,14 +111,14 @@ class OptimizerPass {
     return settings;
   }
 
-  /// The same of what Muon leaves to AdamW.
+  /// The settings of parameters that AdamW updates when Muon is chosen.
   OptimizerSettings make_element_settings(std::optional<std::size_t> group) const {
     OptimizerSettings settings = make_settings(group);
     if (settings.kind == OptimizerKind::muon) settings.kind = OptimizerKind::adamw;
     return settings;
   }
 
-  /// Tables, of words or of positions, are no matrices that something is multiplied with.
+  /// Embedding and position tables are not weights of matrix products.
   bool is_looked_up(ValueId parameter) const {
     return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
       const std::string_view type = node.op->type();
@@ -132,19 +132,20 @@ class OptimizerPass {
            !is_looked_up(parameter) && !is_looked_up(master);
   }
 
-  /// What would sweep whole tables, or add up rows of several batches, is not done.
+  /// Sparse updates exclude what needs whole tables or sums over several batches.
   void require_rows_suffice() const {
     const std::string& table = graph_.value(tables_.front().gradient.parameter).name;
     const auto reject = [&](std::string_view key, std::string_view what) {
-      fail_usage("{}: {}, but {} is updated by the rows that a batch reads", key, what, table);
+      fail_usage("{}: {}, but {} is updated by sparse gradients", key, what, table);
     };
     const OptimizerKind kind = make_element_settings({}).kind;
-    if (!updates_rows(kind)) reject("train.optimizer.name", fmt::format("{} scales whole tables", enum_name(kind)));
-    if (options_.accumulate) reject("train.accumulate_steps", "sums take all rows");
-    if (options_.average_decay > 0) reject("train.ema_decay", "an average takes all rows");
+    if (!updates_rows(kind))
+      reject("train.optimizer.name", fmt::format("{} scales by norms of whole tables", enum_name(kind)));
+    if (options_.accumulate) reject("train.accumulate_steps", "gradient accumulation needs all rows");
+    if (options_.average_decay > 0) reject("train.ema_decay", "a moving average needs all rows");
   }
 
-  /// Whether an update can be made before all gradients are there.
+  /// Whether any update needs all gradients first.
   bool needs_all_gradients() const {
     return options_.accumulate || options_.loss_scale != no_value || options_.settings.clip_norm > 0;
   }
@@ -153,7 +154,7 @@ class OptimizerPass {
            graph_.desc(g.gradient).bytes() >= *options_.early_updates;
   }
 
-  /// Masters follow the model's parameter order; gradients the order in which backward finishes them.
+  /// Masters follow the model's parameter order; gradients follow the order in which backward computes them.
   void lay_out() {
     std::map<ValueId, std::size_t> by_master;
     for (const ParameterGradient& g : gradients_) {
@@ -179,7 +180,7 @@ class OptimizerPass {
       if (!entry.early) entry.segment.grad_offset = (low ? grad_low_ : grad_).reserve(entry.segment.count);
       entries_.push_back(entry);
     }
-    for (const bool muon : {false, true}) {  // whose parameters come last: they have no second moment
+    for (const bool muon : {false, true}) {  // Muon's parameters come last: they have no second moment
       for (auto& [master, index] : by_master) {
         if (entries_[index].muon != muon) continue;
         entries_[index].segment.master_offset = master_.reserve(entries_[index].segment.count);
@@ -228,12 +229,12 @@ class OptimizerPass {
     for (const Table& t : tables_) {
       view(t.gradient.gradient, OptimizerUpdate::grad_f32, t.grad_offset);
       const Value& table = graph_.value(t.gradient.parameter);
-      const ValueId buffer = graph_.add_state(flat::table + table.name, table.desc);  // which may move the values
+      const ValueId buffer = graph_.add_state(flat::table + table.name, table.desc);  // which may reallocate the values
       graph_.value(t.gradient.parameter).base = buffer;
     }
   }
 
-  /// A moment of the table's size, or of its rows'; none where the optimizer keeps fewer.
+  /// A moment of the table's size, or one number per row; none where the optimizer keeps fewer moments.
   ValueId table_moment(const Table& t, const char* name, bool kept) {
     if (!kept) return no_value;
     const Value& table = graph_.value(t.gradient.parameter);
@@ -258,7 +259,7 @@ class OptimizerPass {
                     std::make_shared<SparseUpdate>(SparseUpdateAttributes{t.settings, t.decay}), inputs, Pass::update);
   }
 
-  /// Replaces what the update reads by fp32 sums over the micro-batches.
+  /// Replaces the update's gradients by fp32 sums over the micro-batches.
   void add_accumulation() {
     const ValueId micro_step = graph_.add_input(flat::micro_step, {DType::i32, Shape{1}});
     for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
@@ -271,7 +272,7 @@ class OptimizerPass {
     }
   }
 
-  /// The update of one parameter by itself.
+  /// The update of a single parameter.
   void add_single_update(const Entry& e, std::vector<ValueId> inputs) {
     OpPtr op;
     if (e.muon) {
@@ -301,7 +302,7 @@ class OptimizerPass {
           {inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low], options_.loss_scale}, Pass::update);
       graph_.set_output(flat::grad_norm, inputs_[OptimizerUpdate::grad_norm]);
     }
-    for (const Table& t : tables_) add_table_update(t);  // before the one that counts the update
+    for (const Table& t : tables_) add_table_update(t);  // before the op that counts the update
     std::map<std::optional<std::size_t>, std::vector<ParameterSegment>> segments;
     for (const Entry& e : entries_) {
       if (e.early) {

@@ -25,7 +25,7 @@ void check(std::string_view pass, const Graph& graph, const PipelineOptions& opt
   if (options.dump) options.dump(pass, graph);
 }
 
-/// Mixed precision, with casts taken into what reads and writes both.
+/// Mixed precision, with casts fused into ops that support two precisions.
 AmpResult lower_precision(const Graph& graph, const PipelineOptions& options) {
   AmpResult amp = apply_amp(graph, options.amp);
   check("amp", amp.graph, options);
@@ -38,7 +38,7 @@ AmpResult lower_precision(const Graph& graph, const PipelineOptions& options) {
   return amp;
 }
 
-/// Null where norms stay apart from convolutions.
+/// Null if norms are not fused into convolutions.
 FusionPolicy convolution_fusion(const PipelineOptions& options) {
   switch (options.fusion) {
     case Fusion::off:
@@ -51,11 +51,11 @@ FusionPolicy convolution_fusion(const PipelineOptions& options) {
   return nullptr;
 }
 
-/// Ranks exchange gradients of whole parameters.
+/// Ranks exchange only dense gradients.
 void require_dense(const Differentiated& differentiated) {
   for (const ParameterGradient& g : differentiated.gradients) {
     if (g.rows == no_value) continue;
-    fail_usage("dist.ranks: expected 1: {} is updated by the rows that a batch reads, which ranks do not exchange",
+    fail_usage("dist.ranks: expected 1: {} is updated by sparse gradients, which ranks do not exchange",
                differentiated.graph.value(g.parameter).name);
   }
 }
@@ -135,7 +135,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   optimizer.average_decay = options.average_decay;
   if (!options.distribution) optimizer.early_updates = options.early_updates;
   optimizer.accumulate = options.accumulate_steps > 1;
-  optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes number values anew
+  optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes renumber values
   optimizer.loss_scale_attributes = options.loss_scale;
   result.graph = add_optimizer(std::move(differentiated), optimizer);
   check("optimizer", result.graph, options);

@@ -19,18 +19,18 @@ inline constexpr const char* loss_scale_state = "loss_scale";
 
 struct PipelineOptions {
   Fusion fusion = Fusion::full;
-  FusionPolicy choose_fusion;  // asked by Fusion::full; none: norms stay apart from convolutions
+  FusionPolicy choose_fusion;  // for Fusion::full; none: norms are not fused into convolutions
   AmpOptions amp;
   bool loss_scaling = false;
   LossScaleAttributes loss_scale;
   OptimizerSettings optimizer;
   std::function<bool(std::string_view, const Shape&)> decays;
-  std::vector<ParameterGroup> groups;        // the first whose pattern matches a parameter has it
-  float average_decay = 0;                   // of a moving average of the parameters; 0: none is kept
-  std::optional<std::size_t> early_updates;  // as OptimizerPassOptions has them; not where ranks exchange gradients
+  std::vector<ParameterGroup> groups;        // a parameter belongs to the first group whose pattern matches it
+  float average_decay = 0;                   // decay of a moving average of the parameters; 0: no average
+  std::optional<std::size_t> early_updates;  // as in OptimizerPassOptions; not where ranks exchange gradients
   int accumulate_steps = 1;
-  std::optional<DistributionOptions> distribution;  // none: one rank that exchanges nothing
-  std::optional<QuantizationScheme> quantization;   // of a deployed graph
+  std::optional<DistributionOptions> distribution;  // none: a single rank
+  std::optional<QuantizationScheme> quantization;   // for a deployed graph
   /// Called with each pass's name and result, already verified.
   std::function<void(std::string_view, const Graph&)> dump;
 };
@@ -43,19 +43,19 @@ struct PipelineResult {
 /// The graph of a training step; `forward` must have an output named "loss". Throws std::logic_error naming the pass
 /// that broke the graph, and Error{usage} as check_groups and add_optimizer do.
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options);
-/// The graph of evaluation: fused and cast, nothing else.
+/// The graph of evaluation: only fused and cast.
 PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options);
 
-/// A graph that only answers, with what its parameters are made of where they are not the model's own.
+/// A graph for inference only, with the recipes of its parameters that are not the model's own.
 struct DeployedGraph {
   Graph graph;
   AmpSummary amp;
   std::vector<FoldedNorm> folded;
 };
 
-/// From an evaluation graph: `outputs` and what they need, without loss and labels; batch norms folded into
-/// convolutions, and activations and residuals joined to what makes their inputs; with a quantization, its layers in 8
-/// bits. Throws as quantize_layers does.
+/// From an evaluation graph: `outputs` and what they depend on, without loss and labels; batch norms folded into
+/// convolutions, activations and residuals fused into the ops before them; with a quantization, its layers in 8 bits.
+/// Throws as quantize_layers does.
 DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::string>& outputs,
                                    const PipelineOptions& options);
 

@@ -61,7 +61,7 @@ class LayerQuantizer {
     if (!known) fail("{}: layers: the model has no layer {} to compute in 8 bits", scheme_.source, name);
   }
 
-  /// By value: whether an 8-bit layer reads it as such, max poolings between them included.
+  /// By value: whether an 8-bit layer reads it in 8 bits, directly or through max poolings.
   std::vector<bool> find_wanted() const {
     std::vector<bool> wanted(graph_.values().size(), false);
     for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
@@ -99,7 +99,7 @@ class LayerQuantizer {
     return made;
   }
 
-  /// Sees to it that rewriter_ maps `id`, which may exist in 8 bits alone.
+  /// Makes rewriter_ map `id`, which may exist in 8 bits only, to a real value.
   void make_real(ValueId id) {
     if (id == no_value || rewriter_.mapped(id) != no_value || in_int8_[index(id)] == no_value) return;
     const std::string& name = graph_.value(id).name;
@@ -124,7 +124,7 @@ class LayerQuantizer {
     }
   }
 
-  /// One that several layers may share.
+  /// A parameter that several layers may share.
   ValueId parameter(const std::string& name, TensorDesc desc) {
     const ValueId known = rewriter_.graph().find_value(name);
     return known != no_value ? known : rewriter_.graph().add_value(name, std::move(desc), Storage::parameter);

@@ -1,35 +1,35 @@
-// Rebuilds a graph node by node: what every forward pass that changes nodes is written with.
+// Rebuilds a graph node by node; every forward pass that changes nodes uses it.
 #pragma once
 
 #include "core/passes/autodiff.h"
 
 namespace ptrain {
 
-/// By value: how often nodes read it, and how many of the graph's outputs it is.
+/// By value: the number of nodes that read it plus the number of outputs that it is.
 std::vector<int> count_readers(const Graph& graph);
-/// The same, and how many parameters' gradients it is.
+/// The same, plus the number of parameter gradients that it is.
 std::vector<int> count_readers(const Differentiated& differentiated);
 
-/// The node whose first output `id` is, where one reader alone reads it; else null. `readers` from count_readers.
+/// The node whose first output is `id`, if it has exactly one reader; else null. `readers` from count_readers.
 const Node* sole_producer(const Graph& graph, const std::vector<int>& readers, ValueId id);
 
 class Rewriter {
  public:
-  /// Starts with a copy of the values that persist or are fed; nodes are added by the pass.
+  /// Starts with a copy of the persistent and fed values; the pass adds nodes.
   explicit Rewriter(const Graph& from);
 
   Graph& graph() { return to_; }
   const Graph& graph() const { return to_; }
-  /// What stands for value `id` of the old graph in the new one.
+  /// The value of the new graph that replaces value `id` of the old one.
   ValueId mapped(ValueId id) const { return id == no_value ? no_value : map_[static_cast<std::size_t>(id)]; }
   void map(ValueId from, ValueId to) { map_[static_cast<std::size_t>(from)] = to; }
   std::vector<ValueId> mapped(const std::vector<ValueId>& ids) const;
-  /// Adds `node` with other inputs and maps its outputs; views of what persists stay views.
+  /// Adds `node` with other inputs and maps its outputs; views of persistent values stay views.
   void copy(const Node& node, std::vector<ValueId> inputs);
   void copy(const Node& node) { copy(node, mapped(node.inputs)); }
-  /// Maps the graph's outputs and gives the new graph away.
+  /// Maps the graph's outputs and returns the new graph.
   Graph finish();
-  /// Likewise, with what `gradients` of the old graph are in the new one.
+  /// Likewise, with the parameter gradients mapped to the new graph.
   Differentiated finish(std::vector<ParameterGradient> gradients);
 
  private:

@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-/// The model's variables as its weights file has them.
+/// Reads the model's variables from its weights file.
 Variables read_weights(DeviceMemory& memory, const Model& model, const std::filesystem::path& path) {
   Variables variables(memory);
   variables.declare(model.build(1, Mode::evaluation));
@@ -54,7 +54,7 @@ void write_deployed(std::span<const FoldedNorm> folded, const Variables& from, V
   }
 }
 
-/// The variables of a quantized graph as its weights file has them.
+/// Reads the variables of a quantized graph from its weights file.
 void read_quantized(const std::filesystem::path& path, Variables& variables) {
   const SafetensorsFile file(path);
   for (const auto& [name, entry] : variables.entries()) {
@@ -70,7 +70,7 @@ void read_quantized(const std::filesystem::path& path, Variables& variables) {
   file.check();
 }
 
-/// Weights as a backend can multiply them that adds pairs of products in 16 bits.
+/// Rescales weights for a backend that adds pairs of products in 16 bits.
 void keep_from_saturating(Variables& variables) {
   for (const auto& [name, entry] : variables.entries()) {
     if (entry.desc.dtype != DType::s8) continue;
@@ -83,7 +83,7 @@ void keep_from_saturating(Variables& variables) {
   }
 }
 
-/// Fills a quantized graph's variables from those of the deployed graph it was made from.
+/// Fills a quantized graph's variables from those of its source, the deployed graph.
 void write_quantized(const Variables& from, Variables& to) {
   for (const auto& [name, entry] : to.entries()) {
     if (from.contains(name)) write(to, name, from.read_f32(name));
@@ -106,7 +106,8 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
       options_(options),
       variables_(backend.memory()) {
   if (scheme_ && backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
-    fail("{}: is of 8 bits, which {} does not compute here (--device cpu does)", scheme_->source, backend.library());
+    fail("{}: is quantized to 8 bits, which {} does not support here (--device cpu does)", scheme_->source,
+         backend.library());
   }
   Batch scores = task_.scores(empty_outputs(find_plans(options.batch_size).largest(), output_names_));
   if (task_.predicts_samples()) scores = task_.answers(std::move(scores));
@@ -132,7 +133,7 @@ DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, con
   finish();
 }
 
-/// Once the variables are written.
+/// Call after the variables are written.
 void DeployedModel::finish() {
   refresh_low_precision(variables_, LowPrecisionCopies::all);
   if (backend_.kernels().int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(variables_);
@@ -175,7 +176,7 @@ Graph DeployedModel::build(const Bucket& bucket) {
 
 Batch DeployedModel::run(const Batch& batch) {
   const std::int64_t rows = batch.rows();
-  invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than it was made for");
+  invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than batch_size");
   Plan& plan = find_plans(rows).for_batch(batch).plan;
   last_plan_ = &plan;
   feed(plan, batch);
@@ -193,7 +194,7 @@ void require_finite(const Batch& scores, std::int64_t row, const std::string& in
   for (const auto& [spec, tensor] : scores.entries()) {
     if (tensor.dtype() != DType::f32) continue;
     if (std::ranges::all_of(tensor.row<float>(row), [](float value) { return std::isfinite(value); })) continue;
-    fail("{}: the model's {} are not finite (in a low precision, --amp O0 may hold them)", input, spec.name);
+    fail("{}: the model's {} are not finite (in low precision; --amp O0 may help)", input, spec.name);
   }
 }
 

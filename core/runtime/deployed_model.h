@@ -1,4 +1,4 @@
-// A trained model made ready to answer: its graph without what only training needs, weights folded and packed.
+// A trained model prepared for inference: its graph without the training-only parts, weights folded and packed.
 #pragma once
 
 #include "core/data/batch.h"
@@ -14,29 +14,29 @@ namespace ptrain {
 
 struct DeployOptions {
   std::int64_t batch_size = 1;  // rows of the largest batch
-  std::int64_t max_length = 0;  // tokens of the longest sequence; 0: none are read
+  std::int64_t max_length = 0;  // tokens of the longest sequence; 0: no text
   AmpOptions amp;
-  KernelOptions kernels;           // weights are taken as constant, whatever it says
+  KernelOptions kernels;           // constant_weights is always set
   std::set<std::string> readable;  // values of the graph that can be read after a run
-  bool per_op = false;             // every op is timed
+  bool per_op = false;             // times every op
 };
 
 class DeployedModel {
  public:
-  /// Reads the weights and compiles. Backend, model and task outlive it. Throws Error{failed} naming the file and the
-  /// tensor that is missing, of another shape or not finite; OutOfMemory.
+  /// Reads the weights and compiles. Backend, model and task must outlive it. Throws Error{failed} naming the file and
+  /// the tensor that is missing, of another shape or not finite; OutOfMemory.
   DeployedModel(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
                 const DeployOptions& options);
-  /// `precise`, of the same model at AMP level O0 and not quantized, with what `scheme` says in 8 bits.
+  /// Quantizes `precise`, which is at AMP level O0 and not quantized, by `scheme`.
   DeployedModel(Backend& backend, const DeployedModel& precise, const QuantizationScheme& scheme,
                 const DeployOptions& options);
   DeployedModel(const DeployedModel&) = delete;
   DeployedModel& operator=(const DeployedModel&) = delete;
 
-  /// The task's scores() of a batch of at most batch_size rows (of running text those of the token behind each). The
-  /// first batch of so many rows compiles plans for them.
+  /// The task's scores() of a batch of at most batch_size rows (for language models, of the token after each text). The
+  /// first batch of each number of rows compiles its plans.
   Batch run(const Batch& batch);
-  /// What a row of the task's answers() holds.
+  /// The tensors in a row of the task's answers().
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
   const Task& task() const { return task_; }
 
@@ -46,7 +46,7 @@ class DeployedModel {
   std::int64_t batch_size() const { return options_.batch_size; }
   const Graph& graph() { return plans_.at(options_.batch_size).largest().graph(); }
   const Variables& variables() const { return variables_; }
-  /// What choosing and compiling kernels took so far.
+  /// Seconds of choosing and compiling kernels so far.
   double compile_seconds() const;
 
  private:
@@ -63,15 +63,15 @@ class DeployedModel {
   DeployOptions options_;
   std::vector<FoldedNorm> folded_;
   Variables variables_;
-  ConstantStore constants_;                // the variables as the plans' kernels want them
-  std::map<std::int64_t, PlanSet> plans_;  // by rows
+  ConstantStore constants_;                // weights in the layouts of the plans' kernels
+  std::map<std::int64_t, PlanSet> plans_;  // by number of rows
   const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;
   std::vector<std::string> output_names_;  // the model's own
   std::vector<TensorSpec> outputs_;
 };
 
-/// Throws Error{failed} naming the input where a number that a row of the scores holds is not finite.
+/// Throws Error{failed} naming the input if a score in the row is not finite.
 void require_finite(const Batch& scores, std::int64_t row, const std::string& input);
 
 }  // namespace ptrain

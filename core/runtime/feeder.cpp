@@ -15,7 +15,7 @@ void write(Plan& plan, const char* input, Tokens values) {
   plan.write_input(input, values.data(), values.size_bytes());
 }
 
-/// The valid tokens of `rows` [N,S], one row behind the other, filled up with zeros to `capacity`.
+/// The valid tokens of `rows` [N,S], concatenated and padded with zeros to `capacity`.
 std::vector<std::int32_t> packed(Tokens rows, Tokens lengths, std::size_t capacity) {
   const auto stride = static_cast<std::ptrdiff_t>(rows.size() / lengths.size());
   std::vector<std::int32_t> tokens;
@@ -25,7 +25,7 @@ std::vector<std::int32_t> packed(Tokens rows, Tokens lengths, std::size_t capaci
     tokens.insert(tokens.end(), row, row + length);
     row += stride;
   }
-  invariant(tokens.size() <= capacity, "a batch has more tokens than its plan has room for");
+  invariant(tokens.size() <= capacity, "a batch has more tokens than its plan's capacity");
   tokens.resize(capacity);
   return tokens;
 }
@@ -36,14 +36,14 @@ std::vector<std::int32_t> make_offsets(Tokens lengths) {
   return offsets;
 }
 
-/// The place of each packed sequence's last token, and 0 behind them.
+/// The index of each packed sequence's last token; 0 for unused entries after them.
 std::vector<std::int32_t> find_last_tokens(const std::vector<std::int32_t>& offsets) {
   std::vector<std::int32_t> last(offsets.size());
   std::transform(offsets.begin() + 1, offsets.end(), last.begin(), [](std::int32_t end) { return end - 1; });
   return last;
 }
 
-/// Tokens that the plan computes, padding included.
+/// Number of tokens that the plan computes, padding included.
 std::int64_t find_capacity(const Plan& plan) {
   return plan.has_input(tensor_names::ids) ? plan.graph().desc(plan.graph().find_value(tensor_names::ids)).count() : 0;
 }

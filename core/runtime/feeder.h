@@ -1,4 +1,4 @@
-// Copies a loader's batch into a plan's inputs, and what the plan makes of it out again.
+// Copies a loader's batch into a plan's inputs, and the plan's outputs into a batch.
 #pragma once
 
 #include "core/data/batch.h"
@@ -6,22 +6,22 @@
 
 namespace ptrain {
 
-/// Writes each of the batch's tensors into the plan's input of its name, where the plan has it. Tokens are packed where
-/// it takes sequence offsets.
+/// Copies each tensor of the batch to the plan's input of that name, if there is one. Tokens are packed if the plan has
+/// sequence offsets.
 void feed(Plan& plan, const Batch& batch);
 
-/// The outputs [N, ...] of those names of a plan's last run, real numbers as fp32; waits for it. All rows count.
+/// The outputs [N, ...] of those names from a plan's last run, real numbers as fp32; waits for it. All rows count.
 Batch read_outputs(const Plan& plan, const std::vector<std::string>& names);
-/// The same of a plan that has not run: zeros.
+/// The same for a plan that has not run: zeros.
 Batch empty_outputs(const Plan& plan, const std::vector<std::string>& names);
 
-/// Tokens of one or several batches.
+/// Numbers of tokens in one or several batches.
 struct TokenCounts {
-  std::int64_t valid = 0;     // of the samples
+  std::int64_t valid = 0;     // in the samples
   std::int64_t computed = 0;  // padding included
 };
 
-/// Of a batch that `plan` runs; 0 of images.
+/// Counts for a batch that `plan` runs; 0 for images.
 TokenCounts count_tokens(const Plan& plan, const Batch& batch);
 
 }  // namespace ptrain

@@ -22,7 +22,7 @@ LoadedModel open_model(const std::filesystem::path& folder, std::span<const Mode
 
 void require_answers(const LoadedModel& opened, const std::string& what) {
   if (opened.task->predicts_samples()) return;
-  fail_usage("{}: reads running text, and {} gives each input one answer; ptrain infer and bench infer take it",
+  fail_usage("{}: reads running text, but {} makes one prediction per input; use ptrain infer or bench infer",
              opened.trained.folder.string(), what);
 }
 

@@ -1,4 +1,4 @@
-// A trained model's folder, read and made into the model that it says.
+// Opens a trained model's folder and builds its model.
 #pragma once
 
 #include "core/model/model.h"
@@ -17,13 +17,14 @@ struct LoadedModel {
   std::unique_ptr<Task> task;
 };
 
-/// models/registry.h has it, and the models that are known.
+/// Makes a model from a configuration; models/model_registry.h has the function and the known models.
 using ModelMaker = std::unique_ptr<Model> (*)(const Config& config, const DatasetInfo& data);
 
-/// Throws as open_trained_model does, and Error{failed} where model.json makes no model or another one.
+/// Throws as open_trained_model does, and Error{failed} if the model of model.json cannot be built or has other
+/// weights.
 LoadedModel open_model(const std::filesystem::path& folder, std::span<const ModelEntry> known, ModelMaker make);
 
-/// Throws Error{usage} when the model goes on with texts: `what` gives one answer to each input.
+/// Throws Error{usage} for language models, since `what` makes one prediction per input.
 void require_answers(const LoadedModel& opened, const std::string& what);
 
 }  // namespace ptrain

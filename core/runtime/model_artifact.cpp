@@ -20,54 +20,54 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 void ImageInput::describe(Fields& field) {
-  field("size", size, "px: the side of a square, or height and width");
+  field("size", size, "px: side of a square, or height and width");
   field("resized_to", resized_to,
-        "px that an image just covers, of a square its shorter side, before the centre is cropped to size");
-  field.any_list("mean", mean, {{"type", "number"}}, "red, green and blue, of pixels scaled to [0, 1]");
-  field.any_list("stddev", stddev, {{"type", "number"}}, "what the difference from the mean is divided by");
+        "px to which an image is resized to cover it (a square: its shorter side) before the centre crop to size");
+  field.any_list("mean", mean, {{"type", "number"}}, "red, green and blue, for pixels scaled to [0, 1]");
+  field.any_list("stddev", stddev, {{"type", "number"}}, "divisor of the difference from the mean");
 }
 
 void TextInput::describe(Fields& field) {
   field("max_length", max_length, "tokens, [CLS] and [SEP] included");
   field("lowercase", lowercase, "whether text is lower-cased and stripped of accents");
-  field("vocabulary", vocabulary, "entries of the vocabulary");
+  field("vocabulary", vocabulary, "number of entries in the vocabulary");
 }
 
 void FileCheck::describe(Fields& field) {
   field("bytes", bytes, "");
-  field("crc32", crc32, "of the whole file, eight hex digits");
+  field("crc32", crc32, "CRC-32 of the whole file, eight hex digits");
 }
 
 void FormatRecord::describe(Fields& field) {
   field.one_of("dtype", dtype, {"u8", "s8"}, "of the integers");
-  field("scale", scale, "what an integer is multiplied by");
+  field("scale", scale, "factor from integers to real values");
 }
 
 void QuantizationRecord::describe(Fields& field) {
-  field("method", method, "how scales were chosen");
-  field("calibration_hash", calibration_hash, "of the samples that scales were found with");
-  field("calibration_samples", calibration_samples, "how many they were");
-  field("layers", layers, "computed in 8 bits, by name in the deployed graph");
-  field("formats", formats, "of what these layers read and make, by name of the value");
+  field("method", method, "method that chose the scales");
+  field("calibration_hash", calibration_hash, "source of the calibration samples");
+  field("calibration_samples", calibration_samples, "number of calibration samples");
+  field("layers", layers, "layers computed in 8 bits, by name in the deployed graph");
+  field("formats", formats, "formats of these layers' inputs and outputs, by name of the value");
 }
 
 void ModelDocument::describe(Fields& field) {
-  field.document("ptrain.model/1", "What a folder with a trained model holds.");
-  field("model", model, "as the registry has it");
-  field("signature", signature, "tells apart models whose weights do not fit each other");
-  field.any("keys", keys, "object", "configuration keys that the model reads, by name");
-  field("class_names", class_names, "in the order of the logits");
-  field("image", image, "how an image becomes the input; null of others");
-  field("text", text, "how a text becomes the input; null of others");
-  field.maybe("quantization", quantization, "what is computed in 8 bits; left out where nothing is");
+  field.document("ptrain.model/1", "Description of a folder with a trained model.");
+  field("model", model, "name in the model registry");
+  field("signature", signature, "distinguishes models with incompatible weights");
+  field.any("keys", keys, "object", "values of the configuration keys that the model reads, by name");
+  field("class_names", class_names, "class names in the order of the logits");
+  field("image", image, "preprocessing of images; null for other models");
+  field("text", text, "preprocessing of text; null for other models");
+  field.maybe("quantization", quantization, "layers computed in 8 bits; absent if there are none");
   field("files", files, "the folder's other files");
-  field("config_hash", config_hash, "of the run that trained it");
-  field("hash", hash, "of this document without its hash");
+  field("config_hash", config_hash, "configuration hash of the training run");
+  field("hash", hash, "hash of this document without this field");
 }
 
 namespace {
 
-constexpr int least_length = 5;  // that the tokenizer fills
+constexpr int least_length = 5;  // minimum of the tokenizer
 
 FileCheck check_file(const fs::path& path) {
   const MappedFile file(path);
@@ -95,10 +95,10 @@ const ModelEntry& find_entry(const ModelDocument& document, std::span<const Mode
   for (const ModelEntry& entry : known) {
     if (entry.name == document.model) return entry;
   }
-  fail("{}: model: this ptrain has no {}", where, quoted_name(document.model));
+  fail("{}: model: this version of ptrain has no {}", where, quoted_name(document.model));
 }
 
-/// What would be a mistake of the user's in a configuration is damage here.
+/// Parses a key's value; an error is damage here, not a mistake in a configuration.
 json checked(const Key& key, const std::string& text, const std::string& where) {
   try {
     return check_text(key, text, where);
@@ -107,14 +107,14 @@ json checked(const Key& key, const std::string& text, const std::string& where) 
   }
 }
 
-/// The keys' values, and what else make_model asks of a configuration.
+/// The keys' values, and other values that make_model reads from a configuration.
 Config make_config(const ModelDocument& document, const ModelEntry& entry, const fs::path& folder) {
   const std::string where = (folder / model_files::document).string();
   Config config;
-  config.model.weights = (folder / model_files::weights).string();  // its architecture lies beside it
+  config.model.weights = (folder / model_files::weights).string();  // its folder has the architecture file
   for (const auto& [name, value] : document.keys.items()) {
     const Key* key = find_key(name);
-    if (key == nullptr) fail("{}: keys: {}: this ptrain has no such key", where, quoted_name(name));
+    if (key == nullptr) fail("{}: keys: {}: this version of ptrain has no such key", where, quoted_name(name));
     key->set(config, checked(*key, to_text(value), where));
   }
   config.model.entry = entry;
@@ -128,7 +128,7 @@ std::array<float, 3> three_numbers(const json& list, const char* name, const std
   return values;
 }
 
-/// Within the range of the key that means the same.
+/// Checks a number against the range of the equivalent configuration key.
 int number_of_key(const char* key, std::int64_t value, const std::string& where) {
   return checked(*find_key(key), std::to_string(value), where).get<int>();
 }
@@ -142,7 +142,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     data.numbers = criteo_numbers;
     data.categories = criteo_categories;
   } else if (data.kind == DataKind::image) {
-    if (!document.image) fail("{}: image: {} reads images, and it does not say how", where, document.model);
+    if (!document.image) fail("{}: image: missing, but {} reads images", where, document.model);
     const Key& size = *find_key("data.image_size");
     data.image_size = image_size_from_json(checked(size, to_text(document.image->size), where)).value();
     data.mean = three_numbers(document.image->mean, "mean", where);
@@ -151,7 +151,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
       if (!(value > 0) || !std::isfinite(value)) fail("{}: image.stddev: expected numbers above 0", where);
     }
   } else {
-    if (!document.text) fail("{}: text: {} reads text, and it does not say how", where, document.model);
+    if (!document.text) fail("{}: text: missing, but {} reads text", where, document.model);
     data.max_length = number_of_key("data.max_length", document.text->max_length, where);
     if (data.max_length < least_length) fail("{}: text.max_length: expected at least {}", where, least_length);
     data.vocab_size = number_of_key("model.vocab_size", document.text->vocabulary, where);
@@ -165,25 +165,25 @@ void require_unaltered(const ModelDocument& document, const fs::path& folder) {
   }
   for (const auto& [name, expected] : document.files) {
     if (fs::path(name).filename() != name) {
-      fail("{}: files: {} lies in another folder", (folder / model_files::document).string(), quoted_name(name));
+      fail("{}: files: {} is in another folder", (folder / model_files::document).string(), quoted_name(name));
     }
     const FileCheck found = check_file(folder / name);
     if (found.bytes != expected.bytes) {
-      fail("{}: has {} bytes, but {} was written with {}: cut short, or another file", (folder / name).string(),
+      fail("{}: has {} bytes, but {} was written with {}: truncated, or another file", (folder / name).string(),
            found.bytes, model_files::document, expected.bytes);
     }
     if (found.crc32 != expected.crc32) {
-      fail("{}: was altered: its CRC-32 is {}, in {} it is {}", (folder / name).string(), found.crc32,
+      fail("{}: was modified: its CRC-32 is {}, in {} it is {}", (folder / name).string(), found.crc32,
            model_files::document, expected.crc32);
     }
   }
 }
 
-/// Names and scales are for messages and kernels to take as they are.
+/// Validates names and scales, which messages and kernels rely on.
 void require_sound(const QuantizationRecord& quantization, const std::string& where) {
   const auto require_plain = [&](const std::string& name) {
     const bool plain = std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c <= '~'; });
-    if (!plain) fail("{}: quantization: {} is no layer's name", where, quoted_name(name));
+    if (!plain) fail("{}: quantization: {} is not a layer's name", where, quoted_name(name));
   };
   for (const std::string& name : quantization.layers) require_plain(name);
   for (const auto& [name, format] : quantization.formats) {
@@ -244,7 +244,8 @@ ModelArtifact open_trained_model(const fs::path& folder, std::span<const ModelEn
   }
   const json content = read_document(path, schema_of_fields<ModelDocument>());
   if (const std::string hash = compute_hash(content); hash != content.at("hash")) {
-    fail("{}: was altered: its content gives {}, it says {}", path.string(), hash, to_text(content.at("hash")));
+    fail("{}: was modified: the hash of its content is {}, it says {}", path.string(), hash,
+         to_text(content.at("hash")));
   }
   ModelArtifact trained;
   trained.folder = folder;
@@ -266,7 +267,7 @@ ModelArtifact open_trained_model(const fs::path& folder, std::span<const ModelEn
 
 void require_same_model(const ModelArtifact& trained, const Model& made) {
   if (made.signature() == trained.document.signature) return;
-  fail("{}: is of {}, but its keys make {}", (trained.folder / model_files::document).string(),
+  fail("{}: has weights of {}, but its keys define {}", (trained.folder / model_files::document).string(),
        quoted_name(trained.document.signature), made.signature());
 }
 
@@ -277,7 +278,7 @@ void require_images_or_sentences(const ModelArtifact& trained, const std::string
   if (data.kind == DataKind::tokens) reads = "running text";
   if (data.frames > 0) reads = fmt::format("clips of {} frames", data.frames);
   if (reads.empty()) return;
-  fail_usage("{}: reads {}, which {}; ptrain infer and bench infer take it", trained.folder.string(), reads, what);
+  fail_usage("{}: reads {}, which {}; use ptrain infer or bench infer", trained.folder.string(), reads, what);
 }
 
 TrainedWeights ModelArtifact::weights() const {
@@ -313,7 +314,7 @@ void copy_trained_model(const ModelArtifact& trained, const fs::path& out) {
   require_other_folder(trained, out);
   const auto copy = [&](const std::string& name) { write_file_atomic(out / name, read_file(trained.folder / name)); };
   for (const auto& [name, check] : trained.document.files) copy(name);
-  copy(model_files::document);  // last: without it the folder is no model
+  copy(model_files::document);  // last: a folder without it is not a model
 }
 
 }  // namespace ptrain

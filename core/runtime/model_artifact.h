@@ -1,5 +1,5 @@
-// A trained model as a folder that needs nothing else: model.safetensors, and model.json, which says what they are the
-// weights of, what goes in and what the answers mean. The graph is made again from the model's name and keys.
+// A trained model as a self-contained folder: model.safetensors, and model.json, which describes the model, its inputs
+// and its outputs. The graph is rebuilt from the model's name and keys.
 #pragma once
 
 #include "core/config/config.h"
@@ -13,7 +13,7 @@
 
 namespace ptrain {
 
-/// How an image becomes the model's input: it is resized until it just covers `resized_to`, the centre is cropped.
+/// Preprocessing of images: resize until the image just covers `resized_to`, then crop the centre.
 struct ImageInput {
   ImageSize size, resized_to;
   nlohmann::json mean, stddev;  // three numbers each
@@ -21,7 +21,7 @@ struct ImageInput {
   void describe(Fields& field);
 };
 
-/// How a text becomes the model's input: WordPiece with the vocabulary in vocab.txt, or a
+/// Preprocessing of text: WordPiece with the vocabulary in vocab.txt, or a
 /// byte-level BPE with vocab.json and merges.txt.
 struct TextInput {
   std::int64_t max_length = 0;
@@ -38,7 +38,7 @@ struct FileCheck {
   void describe(Fields& field);
 };
 
-/// How a value's 8-bit integers stand for it.
+/// The 8-bit format of a value.
 struct FormatRecord {
   std::string dtype;
   double scale = 0;
@@ -46,8 +46,8 @@ struct FormatRecord {
   void describe(Fields& field);
 };
 
-/// What of a model is computed in 8 bits, and what that was found with. Names are those of the deployed graph, whose
-/// variables the weights file then holds.
+/// The 8-bit layers of a model, and how it was calibrated. Names are those of the deployed graph, whose variables the
+/// weights file then holds.
 struct QuantizationRecord {
   std::string method, calibration_hash;
   std::int64_t calibration_samples = 0;
@@ -74,13 +74,13 @@ struct ModelDocument {
 namespace model_files {
 inline constexpr const char* document = "model.json";
 inline constexpr const char* weights = "model.safetensors";
-inline constexpr const char* architecture = "config.json";    // where the model has one
-inline constexpr const char* vocabulary = "vocab.txt";        // of text, unless it was made up
-inline constexpr const char* byte_vocabulary = "vocab.json";  // in its place, with merges
+inline constexpr const char* architecture = "config.json";    // if the model has one
+inline constexpr const char* vocabulary = "vocab.txt";        // for text, unless synthetic
+inline constexpr const char* byte_vocabulary = "vocab.json";  // alternatively, with merges
 inline constexpr const char* merges = "merges.txt";
 }  // namespace model_files
 
-/// A weights file and, where it is a quantized model's, what of it is in 8 bits.
+/// A weights file and, for a quantized model, its quantization.
 struct TrainedWeights {
   TrainedWeights(std::filesystem::path path) : file(std::move(path)) {}
 
@@ -88,11 +88,11 @@ struct TrainedWeights {
   std::optional<QuantizationScheme> quantization = {};
 };
 
-/// A folder that was checked: its files are those that model.json was written with.
+/// A validated folder: its files are those that model.json was written with.
 struct ModelArtifact {
   std::filesystem::path folder;
   ModelDocument document;
-  Config config;     // as much as a model is made from
+  Config config;     // only the keys that define the model
   DatasetInfo data;  // likewise
 
   TrainedWeights weights() const;
@@ -105,26 +105,26 @@ struct ModelArtifact {
   bool has(const char* file) const { return document.files.contains(file); }
 };
 
-/// Writes model.json and what else the model needs beside the weights that `folder` has already. Throws Error{failed}
+/// Writes model.json and the model's other files next to the weights, which `folder` has already. Throws Error{failed}
 /// on I/O.
 void write_model_document(const std::filesystem::path& folder, const Config& config, const Model& model,
                           const DatasetInfo& data);
 
-/// A folder of one of the models that are `known`. Throws Error{failed} with one line naming the file that is missing,
-/// damaged or was altered, Error{inconclusive} for another version of model.json.
+/// Opens a folder with one of the `known` models. Throws Error{failed} with one line naming the file that is missing,
+/// damaged or was modified, Error{inconclusive} for another version of model.json.
 ModelArtifact open_trained_model(const std::filesystem::path& folder, std::span<const ModelEntry> known);
 
-/// Throws Error{failed} when `made`, from the folder's keys, is not the model whose weights these are.
+/// Throws Error{failed} when `made`, built from the folder's keys, does not fit the weights.
 void require_same_model(const ModelArtifact& trained, const Model& made);
 
-/// Throws Error{usage} when the model reads neither images nor sentences: `what` says what has no place for clips, rows
-/// of tables and running text.
+/// Throws Error{usage} when the model reads neither images nor sentences; `what` ends the message: why clips, rows of
+/// tables and running text are not supported.
 void require_images_or_sentences(const ModelArtifact& trained, const std::string& what);
 
-/// Copies the model's files, and nothing else, to `out`. Throws Error{failed} on I/O.
+/// Copies only the model's files to `out`. Throws Error{failed} on I/O.
 void copy_trained_model(const ModelArtifact& trained, const std::filesystem::path& out);
 
-/// The same for a model whose quantized weights lie in `out` already.
+/// The same for a model whose quantized weights are in `out` already.
 void copy_as_quantized(const ModelArtifact& trained, const QuantizationRecord& quantization,
                        const std::filesystem::path& out);
 

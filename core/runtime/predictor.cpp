@@ -23,7 +23,7 @@ Batch make_synthetic_batch(const DatasetInfo& data, std::int64_t rows) {
       fill(batch.values<std::uint8_t>(spec.name), 256);
     } else if (spec.dtype == DType::f32) {
       fill(batch.values<float>(spec.name), 2);
-    } else if (spec.name != tensor_names::token_types) {  // of one sentence
+    } else if (spec.name != tensor_names::token_types) {  // token types are 0: one sentence
       fill(batch.values<std::int32_t>(spec.name), static_cast<std::uint32_t>(spec.limit));
     }
   }

@@ -1,5 +1,5 @@
-// Answers for any number of inputs at once, up to a most: on plans for 1, 2, 4, ... rows, each compiled when it is
-// first needed, so that a few inputs wait for no padding and a most of memory is kept.
+// Predictions for any number of inputs up to a limit, with plans for 1, 2, 4, ... rows, each compiled when first
+// needed, so that small batches need little padding.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -7,12 +7,12 @@
 
 namespace ptrain {
 
-/// Random pixels, or texts of full length: rows of them that mean nothing, the same at each call.
+/// Random pixels, or texts of full length, the same at each call.
 Batch make_synthetic_batch(const DatasetInfo& data, std::int64_t rows);
 
 class Predictor {
  public:
-  /// As DeployedModel; options.batch_size is the most inputs at once.
+  /// As DeployedModel; options.batch_size is the largest number of inputs at once.
   Predictor(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
             const DeployOptions& options)
       : model_(backend, model, task, weights, options) {}
@@ -20,16 +20,16 @@ class Predictor {
   /// Compiles every plan that run() may need, and runs each once.
   void prepare(const DatasetInfo& data);
 
-  /// The task's scores() of the `count` rows of a batch, which is padded to the rows of a plan. The same inputs give
-  /// the same bits. Throws Error{failed} where scores are not finite.
+  /// The task's scores() of the `count` rows of a batch, which is padded to a plan's rows. The same inputs give the
+  /// same bits. Throws Error{failed} if scores are not finite.
   Batch run(Batch& batch);
 
-  /// Rows of the plan that answers so many inputs.
+  /// Rows of the plan for that number of inputs.
   std::int64_t rows_for(std::int64_t inputs) const;
   std::int64_t most() const { return model_.batch_size(); }
-  /// As DeployedModel's.
+  /// As DeployedModel::outputs.
   const std::vector<TensorSpec>& outputs() const { return model_.outputs(); }
-  /// The ops of the plan that ran last, with their times if DeployOptions::per_op.
+  /// The ops of the last plan that ran, with their times if DeployOptions::per_op.
   std::vector<NodeProfile> profile() const { return model_.last_plan().profile(); }
 
  private:

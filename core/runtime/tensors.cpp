@@ -36,7 +36,7 @@ void require_data(const InputTensor& tensor) {
   if (tensor.data == nullptr) fail_usage("{}: its data is a null pointer", tensor.name);
 }
 
-/// "[2, 17]": where element `index` lies.
+/// "[2, 17]": the indices of element `index`.
 std::string describe_place(std::size_t index, std::span<const std::int64_t> shape) {
   std::vector<std::size_t> place(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -46,7 +46,7 @@ std::string describe_place(std::size_t index, std::span<const std::int64_t> shap
   return fmt::format("[{}]", fmt::join(place, ", "));
 }
 
-/// Levels of 8 bits, or these scaled to [0, 1].
+/// Copies 8-bit pixels, or pixels scaled to [0, 1].
 void copy_pixels(const InputTensor& tensor, std::span<std::uint8_t> pixels) {
   if (tensor.type == TensorType::u8) {
     std::memcpy(pixels.data(), tensor.data, pixels.size());
@@ -73,7 +73,7 @@ void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
   }
 }
 
-/// Rows of `tensor` into the beginnings of those of `integers`, which may be longer; from 0 to below `limit`.
+/// Copies rows of `tensor` to the starts of rows of `integers`, which may be longer; checks 0 <= value < limit.
 void copy_integers(const InputTensor& tensor, std::int64_t limit, HostTensor& integers) {
   if (tensor.type != TensorType::i32 && tensor.type != TensorType::i64) {
     fail_usage("{}: expected i32 or i64, got {}", tensor.name, to_string(tensor.type));
@@ -110,13 +110,13 @@ void copy(const InputTensor& tensor, std::span<const std::int64_t> shape, const 
 std::int32_t count_length(std::span<const std::int32_t> mask, std::size_t row) {
   const auto end = std::find(mask.begin(), mask.end(), 0);
   if (end == mask.begin() || std::find(end, mask.end(), 1) != mask.end()) {
-    fail_usage("{}: row {}: expected ones for tokens, at least one, and zeros behind them",
-               tensor_names::attention_mask, row);
+    fail_usage("{}: row {}: expected ones for tokens, at least one, and zeros after them", tensor_names::attention_mask,
+               row);
   }
   return static_cast<std::int32_t>(end - mask.begin());
 }
 
-/// [rows, S] of `ids`; S is any up to the longest.
+/// The shape [rows, S] of `ids`; S is at most the maximum length.
 std::vector<std::int64_t> sequence_shape(const InputTensor& ids, std::int64_t rows, std::int64_t longest) {
   if (ids.shape.size() != 2 || ids.shape[1] < 1 || ids.shape[1] > longest) {
     fail_usage("{}: expected shape [{}, S] with S from 1 to {}, got [{}]", ids.name, rows, longest,
@@ -125,13 +125,13 @@ std::vector<std::int64_t> sequence_shape(const InputTensor& ids, std::int64_t ro
   return {ids.shape.begin(), ids.shape.end()};
 }
 
-/// Null where there is none of that name.
+/// Null if there is no tensor of that name.
 const InputTensor* find(std::span<const InputTensor> inputs, std::string_view name) {
   const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const InputTensor& t) { return t.name == name; });
   return found == inputs.end() ? nullptr : &*found;
 }
 
-/// `known`: the first is wanted always, and those that are not `optional`.
+/// The first of `known` is required, and those that are not `optional`.
 void require_names(std::span<const InputTensor> inputs, std::span<const std::string> known,
                    std::span<const std::string> optional) {
   for (const InputTensor& input : inputs) {
@@ -148,7 +148,7 @@ void require_names(std::span<const InputTensor> inputs, std::span<const std::str
 
 bool is_lengths(const TensorSpec& spec) { return spec.name == tensor_names::lengths; }
 
-/// Lengths of sequences: those that the mask has ones for, or the whole ones.
+/// Sets lengths of sequences: the number of ones in the mask, or the full length.
 void set_lengths(const InputTensor* mask, std::span<const std::int64_t> shape, Batch& batch) {
   const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
   std::ranges::fill(lengths, static_cast<std::int32_t>(shape[1]));

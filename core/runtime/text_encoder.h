@@ -1,4 +1,4 @@
-// Sentences as the tokens that a trained model reads, by its own vocabulary.
+// Encodes sentences with a trained model's own vocabulary.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -8,13 +8,13 @@
 namespace ptrain {
 
 struct Sentences {
-  std::string first, second;  // no second: empty
+  std::string first, second;  // `second` is empty for single sentences
 };
 
-/// A tab parts a line into two sentences.
+/// Splits a line at a tab into two sentences.
 Sentences split_sentences(std::string_view line);
 
-/// Throws Error{failed} where the model has no vocabulary, or another than model.json says.
+/// Throws Error{failed} if the model has no vocabulary, or it differs from model.json.
 std::unique_ptr<Tokenizer> open_vocabulary(const ModelArtifact& model);
 
 class TextEncoder {
@@ -22,7 +22,7 @@ class TextEncoder {
   /// Throws as open_vocabulary does.
   explicit TextEncoder(const ModelArtifact& model);
 
-  /// Writes ids and token types [max_length], padded, and returns the tokens before the padding.
+  /// Writes ids and token types [max_length], padded, and returns the number of tokens before the padding.
   std::int32_t encode(const Sentences& text, Scratch& scratch, std::span<std::int32_t> ids,
                       std::span<std::int32_t> token_types) const;
 

@@ -13,13 +13,13 @@
 namespace ptrain {
 namespace {
 
-/// How a variable lies here, where channels are innermost, and there, where pixels are.
+/// Layouts of a variable here, with channels innermost, and in files, with pixels innermost.
 struct ChannelsLast {
   std::int64_t rows, pixels;
-  std::int64_t channels, file_channels;  // of each pixel
+  std::int64_t channels, file_channels;  // per pixel
 };
 
-/// Nothing where the order is the same in both places.
+/// None if the order is the same in both.
 std::optional<ChannelsLast> channels_last(const WeightMapping& mapping, const Shape& shape) {
   switch (mapping.layout) {
     case WeightMapping::Layout::rows:
@@ -34,7 +34,7 @@ std::optional<ChannelsLast> channels_last(const WeightMapping& mapping, const Sh
   throw std::logic_error("internal error: a layout without an order");
 }
 
-/// Calls visit(here, there) with the indices of every element that the file has.
+/// Calls visit(here, file) with the indices of every element that the file has.
 template <typename Visit>
 void for_each_element(const ChannelsLast& order, Visit&& visit) {
   std::size_t there = 0;
@@ -55,19 +55,19 @@ const NamedTensor* find_tensor(const SafetensorsFile& file, const WeightMapping&
   return tensor;
 }
 
-/// Throws Error{failed} where a value is not finite; `name` is what the model calls the tensor.
+/// Throws Error{failed} if a value is not finite; `name` is the model's name for the tensor.
 std::vector<float> finite_values(const NamedTensor& tensor, const std::filesystem::path& path,
                                  const std::string& name) {
   std::vector<float> values = to_floats(tensor);
   const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
   if (bad != values.end()) {
-    fail("{}: {}: element {} is {}: the weights are of a training that diverged, or damaged", path.string(), name,
+    fail("{}: {}: element {} is {}: the weights are from a diverged training, or damaged", path.string(), name,
          bad - values.begin(), *bad);
   }
   return values;
 }
 
-/// Adds what files keep apart and models sum anyway: the first row of `more` to each row of `values`.
+/// Adds tensors that files keep separately but models sum: the first row of `more` to each row of `values`.
 void add_first_row(const NamedTensor& more, const std::filesystem::path& path, const Shape& shape,
                    std::span<float> values) {
   const auto width = static_cast<std::size_t>(shape[-1]);
@@ -94,8 +94,7 @@ void initialize_variables(const Model& model, Variables& variables, std::uint64_
 void refresh_low_precision(Variables& variables, LowPrecisionCopies which) {
   for (const auto& [name, entry] : variables.entries()) {
     if (entry.storage != Storage::parameter || !is_low_precision(entry.desc.dtype)) continue;
-    if (which == LowPrecisionCopies::untrained && entry.view)
-      continue;  // lies in the flat buffer that the update writes
+    if (which == LowPrecisionCopies::untrained && entry.view) continue;  // the update writes its flat buffer
     const std::vector<float> master = variables.read_f32(std::string_view(name).substr(0, name.rfind('@')));
     visit_floating(entry.desc.dtype, [&, &entry_name = name, &desc = entry.desc](auto zero) {
       using Low = decltype(zero);
@@ -164,7 +163,7 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
       variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
     }
   for (const ModelVariable& variable : declared) {
-    if (variable.files.empty()) initialize_variable(variable, variables, 0);  // constant, and in no file
+    if (variable.files.empty()) initialize_variable(variable, variables, 0);  // constant, and not in files
   }
   file.check();
   for (const NamedTensor& tensor : file.tensors()) {

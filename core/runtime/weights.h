@@ -1,4 +1,4 @@
-// Weights between this store and files under torchvision's or transformers' names.
+// Loads and saves weights under torchvision's or transformers' names.
 #pragma once
 
 #include "core/exec/variables.h"
@@ -8,15 +8,16 @@
 
 namespace ptrain {
 
-/// Starting values of every parameter and state as the model declares them; optimizer state stays zero.
+/// Initialises every parameter and state as the model declares; optimizer state stays zero.
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed);
 
 struct LoadedWeights {
-  std::vector<std::string> fresh;   // classifier tensors the file lacks or has in another shape: kept as initialised
-  std::vector<std::string> unused;  // tensors of the file that the model has no place for
+  std::vector<std::string> fresh;   // classifier tensors that the file lacks or has in another shape: kept as
+                                    // initialised
+  std::vector<std::string> unused;  // tensors of the file that the model does not use
 };
 
-/// Reads a safetensors file into the variables, tensors under any of the names that the model gives them.
+/// Reads a safetensors file into the variables; a tensor may have any of the names that the model lists for it.
 /// Throws Error{failed} naming file and tensor when one is missing, has another shape or
 /// a value that is not finite.
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables);
@@ -25,14 +26,14 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
 void save_weights(const std::filesystem::path& path, const Model& model, const Variables& variables,
                   std::int64_t steps);
 
-/// Which low-precision copies to make: all of them, or those that no optimizer update writes (an O2 evaluation of a
-/// run that trains at another level).
+/// The low-precision copies to refresh: all, or those that no optimizer update writes (an O2 evaluation of a run that
+/// trains at another level).
 enum class LowPrecisionCopies { all, untrained };
 
-/// Copies every fp32 master into its low-precision copy (O2), after the masters were written.
+/// Copies every fp32 master to its low-precision copy (O2), after masters were written.
 void refresh_low_precision(Variables& variables, LowPrecisionCopies which);
 
-/// While it lives, the parameters are their moving average, where one is kept.
+/// While one exists, the parameters are replaced by their moving average, if there is one.
 class AveragedWeights {
  public:
   explicit AveragedWeights(Variables& variables) : variables_(variables) { exchange(); }
@@ -46,7 +47,7 @@ class AveragedWeights {
   Variables& variables_;
 };
 
-/// A tensor in the file's layout from the variable's, and back. Shapes as the mapping says.
+/// Converts a variable to the tensor in the file's layout, and back. Shapes are the mapping's.
 std::vector<float> to_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> values);
 void from_external(const WeightMapping& mapping, const Shape& shape, std::span<const float> external,
                    std::span<float> values);

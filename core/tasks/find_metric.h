@@ -1,4 +1,4 @@
-// Metrics by the names that keys give them.
+// Looks up metrics by the names in configuration keys.
 #pragma once
 
 #include "core/config/metric_names.h"
@@ -11,7 +11,7 @@
 
 namespace ptrain {
 
-/// The metric of that name, or the first for `primary_metric`. Throws Error{usage} naming `key` and those there are.
+/// The metric of that name, or the first for `primary_metric`. Throws Error{usage} naming `key` and the known metrics.
 const MetricInfo& find_metric(const std::vector<MetricInfo>& metrics, const std::string& name, const std::string& key);
 
 }  // namespace ptrain

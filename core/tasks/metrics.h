@@ -1,4 +1,4 @@
-// What measures a model's answers: an object that is given rows and tells metrics. Each task has one of its own.
+// The interface of metrics: accumulates batches of predictions and returns values. Each task has its own.
 #pragma once
 
 #include "core/data/batch.h"
@@ -21,23 +21,23 @@ class Metrics {
   Metrics& operator=(Metrics&&) = default;
   virtual ~Metrics() = default;
 
-  /// Whether add_batch reads outputs; else the loss is all that it needs.
+  /// Whether add_batch reads outputs; else it needs only the loss.
   virtual bool reads_outputs() const { return true; }
-  /// Adds the samples of a batch whose targets it holds, by their mean loss (none: not known) and the task's scores().
+  /// Adds the samples of a batch that have targets, with their mean loss (none: unknown) and the task's scores().
   virtual void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) = 0;
 
-  /// Everything counted, as numbers that merge() of another rank's object adds to its own.
+  /// All counts as numbers, which merge() adds to another rank's object.
   virtual std::vector<double> state() const = 0;
   virtual void merge(std::span<const double> state) = 0;
 
   virtual std::int64_t samples() const = 0;
   virtual double mean_loss() const = 0;
-  /// Every metric of the task, the primary one first; values are absent where they are not defined.
+  /// Every metric of the task, the primary one first; undefined values are absent.
   virtual std::vector<MetricValue> values() const = 0;
-  /// Class by class, where there are classes.
+  /// Per-class results, for tasks with classes.
   virtual std::optional<ClassificationReport> details() const { return std::nullopt; }
 
-  /// What was counted, as reports tell it.
+  /// The results in the form of reports.
   Evaluation evaluation() const {
     Evaluation evaluation;
     evaluation.metrics = values();
@@ -46,7 +46,7 @@ class Metrics {
   }
 };
 
-/// A value of `info`, with its standard error where it has one.
+/// A value of `info`, with its standard error if known.
 inline MetricValue measured(const MetricInfo& info, std::optional<double> value,
                             std::optional<double> standard_error = std::nullopt) {
   MetricValue made;

@@ -12,7 +12,7 @@ namespace {
 
 const std::string loss_prefix = "loss.";
 
-/// The weighted sum; one loss that weighs 1 is taken as it is.
+/// The weighted sum; a single loss of weight 1 is used as it is.
 ValueId add_sum(Graph& graph, const std::vector<Loss>& losses) {
   ValueId sum = no_value;
   for (const Loss& loss : losses) {

@@ -7,9 +7,9 @@
 
 namespace ptrain {
 
-/// Throws std::logic_error where no task has that name: models' rows name those there are.
+/// Throws std::logic_error for an unknown name: models' rows contain only known ones.
 std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& options = {});
-/// The names, in order.
+/// The names in the order of the registry.
 std::vector<std::string> task_names();
 /// For Catalogs.
 std::vector<TaskEntry> task_entries();

@@ -10,9 +10,9 @@
 namespace ptrain {
 namespace {
 
-constexpr double worthwhile = 1.1;  // of a rate over another: casts and copies of weights take a part of what is gained
+constexpr double worthwhile = 1.1;  // minimum ratio of rates: casts and copies of weights cost part of the gain
 
-/// One thread's where it is known: whatever else a busy machine does, it has no other threads to wait for.
+/// The single-thread rate if known: it does not depend on waiting for other threads on a busy machine.
 std::optional<double> select_rate(const PrecisionRates& rates, MainWork work) {
   const bool convolutions = work == MainWork::convolutions;
   const std::optional<double> alone = convolutions ? rates.convolution_one_thread : rates.product_one_thread;
@@ -35,7 +35,7 @@ std::string reason_for(DType dtype, const DeviceRates& rates, MainWork work) {
                      *low / *fp32, *low * 1e-9, *fp32 * 1e-9, one_thread ? ", one thread" : "");
 }
 
-/// A word on a level asked for, or kept, that computes more slowly than O0 would.
+/// A note on a requested level that is slower than O0 would be.
 std::string slower_note(const AmpChoice& choice, const DeviceRates& rates, MainWork work, DType preferred) {
   constexpr double noise = 0.95;
   const std::optional<double> fp32 = select_rate(rates.fp32, work);
@@ -65,13 +65,13 @@ AmpAdvice advise_amp(const DeviceRates& rates, MainWork work, DType preferred) {
   return advice;
 }
 
-AmpChoice choose_amp(const AmpConfig& asked, const AmpAdvice& advice, DType preferred) {
+AmpChoice choose_amp(const AmpConfig& requested, const AmpAdvice& advice, DType preferred) {
   AmpChoice choice;
-  choice.level = asked.level.value_or(advice.level);
-  choice.dtype = asked.dtype;
-  if (!asked.level) choice.reason = advice.reason;
+  choice.level = requested.level.value_or(advice.level);
+  choice.dtype = requested.dtype;
+  if (!requested.level) choice.reason = advice.reason;
   if (choice.level == AmpLevel::O0) return choice;
-  if (asked.dtype == AmpDType::automatic && advice.dtype != preferred) {
+  if (requested.dtype == AmpDType::automatic && advice.dtype != preferred) {
     choice.dtype = to_amp_dtype(advice.dtype);
     choice.reason = advice.reason;
   }
@@ -83,12 +83,12 @@ AmpChoice settle_amp(Config& config, DType preferred, const DeviceRates* rates, 
   if (ranks.is_main()) {
     const MainWork work = config.model.entry.work;
     const DeviceRates known = rates == nullptr ? DeviceRates{} : *rates;
-    AmpConfig asked = config.amp;
-    const bool open = !asked.level || asked.dtype == AmpDType::automatic;
+    AmpConfig requested = config.amp;
+    const bool open = !requested.level || requested.dtype == AmpDType::automatic;
     const std::optional<TrainedAmp> trained = open ? trained_amp(config) : std::nullopt;
-    if (trained && !asked.level) asked.level = trained->level;
-    if (trained && asked.dtype == AmpDType::automatic) asked.dtype = trained->dtype;
-    choice = choose_amp(asked, advise_amp(known, work, preferred), preferred);
+    if (trained && !requested.level) requested.level = trained->level;
+    if (trained && requested.dtype == AmpDType::automatic) requested.dtype = trained->dtype;
+    choice = choose_amp(requested, advise_amp(known, work, preferred), preferred);
     if (!config.amp.level && trained) choice.reason = "the checkpoint's";
     choice.note = slower_note(choice, known, work, preferred);
   }

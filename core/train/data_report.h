@@ -1,4 +1,4 @@
-// What a run's data sets have to tell before the first step.
+// Describes a run's data sets before the first step.
 #pragma once
 
 #include "core/config/config.h"
@@ -12,7 +12,7 @@ namespace ptrain {
 
 struct DataFindings {
   DataReport report;
-  std::vector<std::string> notes;  // the data sets' own, and a warning where the vocabulary does not fit the text
+  std::vector<std::string> notes;  // the data sets' own, and a warning if the vocabulary does not fit the text
 };
 
 /// `evaluation` may be null. Tokenises up to ten thousand training samples of text.

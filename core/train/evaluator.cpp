@@ -16,19 +16,19 @@ namespace {
 
 constexpr std::size_t most_confused = 100;  // classes whose confusion matrix is kept
 
-/// Every image of the batch from right to left.
+/// The batch with every image flipped horizontally.
 Batch mirrored(const Batch& batch) {
   Batch mirror = batch;
   const auto width = static_cast<std::ptrdiff_t>(find_image_size(batch).width) * 3;
   const auto pixels = mirror.values<std::uint8_t>(tensor_names::images);
   for (auto row = pixels.begin(); row != pixels.end(); row += width) {
-    std::reverse(row, row + width);  // and the colours of each pixel
+    std::reverse(row, row + width);  // restores the order of each pixel's colours
     for (auto pixel = row; pixel != row + width; pixel += 3) std::swap(pixel[0], pixel[2]);
   }
   return mirror;
 }
 
-/// Number by number, what lies in the middle of both.
+/// Averages the scores element by element.
 void average(Batch& scores, const Batch& others) {
   for (const auto& [spec, tensor] : others.entries()) {
     if (tensor.dtype() != DType::f32) continue;

@@ -1,4 +1,4 @@
-// Evaluations of a run: runs the evaluation plans over a data set and counts what is right.
+// Evaluations of a run: runs the evaluation plans over a data set and computes metrics.
 #pragma once
 
 #include "core/config/config.h"
@@ -16,36 +16,36 @@
 namespace ptrain {
 
 struct EvalResult {
-  std::int64_t step = 0;  // training steps done before it
+  std::int64_t step = 0;  // training steps before it
   std::int64_t epoch = 0;
   double loss = 0;
-  Evaluation evaluation;                        // of all ranks
-  std::optional<ClassificationReport> classes;  // of the last evaluation; earlier ones' is thrown away
-  double seconds = 0;                           // without compiling
+  Evaluation evaluation;                        // over all ranks
+  std::optional<ClassificationReport> classes;  // of the last evaluation only
+  double seconds = 0;                           // excluding compilation
 };
 
 class Evaluator {
  public:
-  /// `plans` have an evaluation set. All must outlive it.
+  /// `plans` include evaluation plans. All must outlive it.
   Evaluator(const Config& config, TrainingPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
             Ranks& ranks, TrainObserver& observer);
 
-  /// Evaluates the present weights after `step` steps; every rank calls it for its part of the data. A signal cuts it
-  /// short: then the result is neither kept nor shown.
+  /// Evaluates the present weights after `step` steps; every rank calls it for its part of the data. A signal
+  /// interrupts it: then the result is neither kept nor shown.
   EvalResult run(std::int64_t step, std::int64_t epoch);
 
-  /// Every rank's answers of the last run() on rank 0, where output.predictions asks for them; every rank calls it.
+  /// On rank 0, all ranks' predictions of the last run(), if output.predictions is set; every rank calls it.
   std::vector<Prediction> predictions() const;
 
   /// The metrics of the task, the primary one first.
   const std::vector<MetricInfo>& metrics() const { return metrics_; }
-  /// Those that came to their end.
+  /// Results of completed evaluations.
   const std::vector<EvalResult>& results() const { return results_; }
 
  private:
   EvalResult evaluate();
   std::unique_ptr<Metrics> make_metrics() const;
-  /// Adds up every rank's counts.
+  /// Sums the counts of all ranks.
   EvalResult make_result(const Metrics& counted) const;
 
   const Config& config_;
@@ -57,7 +57,7 @@ class Evaluator {
   const Task& task_;
   std::vector<MetricInfo> metrics_;
   std::vector<EvalResult> results_;
-  std::vector<Prediction> predictions_;  // this rank's
+  std::vector<Prediction> predictions_;  // of this rank
 };
 
 }  // namespace ptrain

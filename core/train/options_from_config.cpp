@@ -113,8 +113,8 @@ std::unique_ptr<Task> make_task(const Config& config) {
 
 namespace {
 
-/// Bytes of a gradient from which on its parameter is updated early. Each update reads its tensors into the cache that
-/// backward works in, which costs time where there are many.
+/// Gradient size in bytes from which a parameter is updated early. Each update evicts cache lines that backward uses,
+/// which is slow if there are many.
 std::optional<std::size_t> early_updates(const Config& config) {
   constexpr std::size_t large = std::size_t{1} << 20, huge = std::size_t{16} << 20;
   if (!config.memory_plan || config.train.early_updates == Tristate::no) return std::nullopt;

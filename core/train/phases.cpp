@@ -9,10 +9,10 @@
 namespace ptrain {
 namespace {
 
-constexpr std::int64_t most_sizes = 6;  // that images grow through, each with a plan of its own
+constexpr std::int64_t most_sizes = 6;  // of growing images, each with its own plan
 constexpr std::int64_t smallest_size = 8;
 
-/// The list that says where phases end, and in what.
+/// The list that defines the phases' ends, and its unit.
 struct Ends {
   const std::vector<double>& list;
   PhaseUnit unit;
@@ -46,7 +46,7 @@ std::vector<TrainingStage> listed_phases(const Config& config) {
   return phases;
 }
 
-/// The longer side in proportion, to a multiple of 4 px.
+/// Scales the longer side in proportion, to a multiple of 4 px.
 ImageSize with_shorter_side(ImageSize full, std::int64_t side) {
   constexpr int granule = 4;
   const auto scaled = [&](std::int64_t own) {
@@ -57,8 +57,8 @@ ImageSize with_shorter_side(ImageSize full, std::int64_t side) {
   return {scaled(full.height), scaled(full.width)};
 }
 
-/// Sizes from resize.from up to the full one, the shorter side by steps that suit convolutions, each for as long as the
-/// size that grows evenly between delay and finetune is not at the next.
+/// Sizes from resize.from up to the full one, with the shorter side in steps that suit convolutions. Each lasts until
+/// the size that grows linearly between delay and finetune reaches the next.
 std::vector<TrainingStage> growing_phases(const Config& config) {
   const ResizeConfig& resize = config.train.resize;
   const ImageSize full_size = config.data.image_size;
@@ -82,7 +82,7 @@ std::vector<TrainingStage> growing_phases(const Config& config) {
   return phases;
 }
 
-/// Which steps each phase has, one behind the other.
+/// Assigns consecutive steps to the phases.
 void lay_out(StepCounts& counts, const TrainConfig& train) {
   double passes = 0;
   for (std::size_t i = 0; i < counts.phases.size(); ++i) {
@@ -97,7 +97,7 @@ void lay_out(StepCounts& counts, const TrainConfig& train) {
     const double end = last || phase.unit == PhaseUnit::share ? share * whole : phase.until;
     phase.steps = std::llround(in_steps ? end : end * per_epoch) - (in_steps ? phase.first_step : phase.steps_before);
     if (phase.steps < 1) {
-      fail_usage("train.phases: phase {} of {} has no step: {} are done before it", i + 1, counts.phases.size(),
+      fail_usage("train.phases: phase {} of {} has no step: {} come before it", i + 1, counts.phases.size(),
                  phase.first_step);
     }
     passes = static_cast<double>(phase.steps_before + phase.steps) / per_epoch;
@@ -115,8 +115,8 @@ std::vector<TrainingStage> configured_phases(const Config& config) {
   return {all};
 }
 
-Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize asked) {
-  const ImageSize size = asked.value_or(data.image_size);
+Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize requested) {
+  const ImageSize size = requested.value_or(data.image_size);
   return {rows,
           {{extent_names::tokens, rows * data.max_length},
            {extent_names::height, size.height},
@@ -174,7 +174,8 @@ StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& 
     const std::int64_t batches = Loader(training, options).batches_per_epoch();
     phase.steps_per_epoch = batches / config.train.accumulate_steps;
     if (phase.steps_per_epoch == 0) {
-      fail_usage("train.accumulate_steps: {} batches make no step of {}", batches, config.train.accumulate_steps);
+      fail_usage("train.accumulate_steps: {} batches are fewer than a step of {}", batches,
+                 config.train.accumulate_steps);
     }
   }
   lay_out(counts, config.train);

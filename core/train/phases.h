@@ -1,4 +1,4 @@
-// The parts of a training: what images and batches each takes, and which steps are its.
+// The phases of a training: their images, batches and steps.
 #pragma once
 
 #include "core/config/config.h"
@@ -11,44 +11,44 @@
 
 namespace ptrain {
 
-/// What a phase's end is counted in.
+/// The unit of a phase's end.
 enum class PhaseUnit { share, epochs, steps };
 
 struct TrainingStage {
   std::int64_t batch_size = 1;  // per rank
-  ImageForm images = {};        // no size said: the data's own
-  double lr_scale = 1;          // of the schedule's rate
-  double until = 1;             // its end, in `unit`; the last one's is the training's
+  ImageForm images = {};        // no size: the data's own
+  double lr_scale = 1;          // multiplies the schedule's rate
+  double until = 1;             // its end, in `unit`; the last phase ends with training
   PhaseUnit unit = PhaseUnit::share;
 
-  // What count_steps finds:
+  // Computed by count_steps:
   std::int64_t first_step = 0, steps = 0;
   std::int64_t steps_per_epoch = 1;
-  std::int64_t steps_before = 0;  // that its batches would have taken for the data before it
+  std::int64_t steps_before = 0;  // steps that the phase's batches would have needed for the data before it
 };
 
-/// What train.phases or train.resize ask for; one phase where they ask for nothing.
+/// The phases of train.phases or train.resize; one phase if neither is set.
 std::vector<TrainingStage> configured_phases(const Config& config);
 
-/// Of batches of so many samples, each as long as the longest; images of `size`, none said: the data's own.
+/// The extents of batches of `rows` samples of maximum length; images of `size`, or the data's own if empty.
 Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize size = {});
 
-/// The batches of all phases, the one with the most pixels or rows first; `data` is what sizes are its own.
+/// The batch extents of all phases, the one with the most pixels or rows first; `data` provides the default size.
 std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data);
 
-/// What the next step begins with.
+/// The position in the data before a step.
 struct DataPosition {
   std::int64_t epoch = 0;
-  std::int64_t step = 0;  // of the epoch
+  std::int64_t step = 0;  // within the epoch
 };
 
 struct StepCounts {
-  std::vector<TrainingStage> phases{TrainingStage{}};  // one behind the other, at least one
+  std::vector<TrainingStage> phases{TrainingStage{}};  // consecutive, at least one
   std::int64_t total_steps = 0;                        // of the whole training
 
-  /// Of step `step`, counted from 0; of the steps behind the last phase, that one.
+  /// The phase of step `step`, counted from 0; the last phase for steps after it.
   std::size_t find_phase(std::int64_t step) const;
-  /// After `done` steps.
+  /// The position after `done` steps.
   DataPosition position(std::int64_t done) const;
   /// Passes over the data in the first `done` steps.
   double epochs(std::int64_t done) const;
@@ -58,10 +58,10 @@ struct StepCounts {
   std::int64_t steps_until(double epochs) const;
 };
 
-/// Throws Error{usage} when an epoch of `training` makes no step, could not be shared out evenly, or a phase has none.
+/// Throws Error{usage} when an epoch of `training` makes no step or cannot be divided evenly, or a phase has no step.
 StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training);
 
-/// How this rank's loader gives a phase's batches.
+/// Options of this rank's loader in a phase.
 LoaderOptions loader_options(const Config& config, const TrainingStage& phase, const Ranks& ranks);
 
 /// "128 px, batch 64".

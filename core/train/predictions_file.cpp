@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = Prediction::Json;
 
-/// The samples whose pictures people are shown.
+/// The samples whose pictures are shown to people.
 std::set<std::int64_t> select_worst(const std::vector<Prediction>& predictions) {
   std::vector<Prediction> wrong;
   std::ranges::copy_if(predictions, std::back_inserter(wrong), &Prediction::is_wrong);
@@ -24,7 +24,7 @@ std::set<std::int64_t> select_worst(const std::vector<Prediction>& predictions) 
   return worst;
 }
 
-/// The pixels that the model was shown; the frames of a clip one below the other.
+/// The pixels that the model saw; the frames of a clip below one another.
 std::string find_picture(const Dataset& data, std::int64_t index) {
   const ImageSize size = data.info().image_size;
   const int images = data.info().images_per_sample();

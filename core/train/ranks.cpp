@@ -74,7 +74,7 @@ std::vector<std::vector<double>> Ranks::collect(std::span<const double> mine) co
 }
 
 std::vector<std::string> Ranks::collect(std::string_view mine) const {
-  constexpr std::size_t bytes_each = 6;  // whose integers a double holds exactly
+  constexpr std::size_t bytes_each = 6;  // sent as integers that a double holds exactly
   std::vector<double> packed{static_cast<double>(mine.size())};
   for (std::size_t from = 0; from < mine.size(); from += bytes_each) {
     std::uint64_t word = 0;
@@ -129,11 +129,11 @@ std::shared_ptr<Collectives> make_gradient_collectives(const Config& config, Bac
                                                        Communicator* communicator) {
   if (communicator == nullptr) return nullptr;
   if (config.dist.sync_batch_norm && !backend.kernels().syncs_batch_norm()) {
-    fail_usage("dist.sync_batch_norm: is made for device cpu only");
+    fail_usage("dist.sync_batch_norm: is supported on device cpu only");
   }
   std::shared_ptr<Collectives> collectives = backend.make_collectives(*communicator);
   if (config.dist.reproducible && !collectives->adds_in_rank_order()) {
-    fail_usage("dist.reproducible: is made for device cpu only; {} adds in its own order", collectives->engine());
+    fail_usage("dist.reproducible: is supported on device cpu only; {} adds in its own order", collectives->engine());
   }
   return collectives;
 }

@@ -1,5 +1,5 @@
-// The training loop's side of data parallelism: what the ranks tell each other beside gradients. A run of one rank goes
-// through the same calls, which then cost nothing.
+// Data parallelism in the training loop: what the ranks exchange in addition to gradients. A run of one rank makes the
+// same calls, which then cost nothing.
 #pragma once
 
 #include "core/base/signals.h"
@@ -14,17 +14,17 @@
 
 namespace ptrain {
 
-/// What a rank tells the others after each step.
+/// What a rank sends to the others after each step.
 struct RankStep {
   double loss = 0;
   double samples = 0;
   double step_seconds = 0, reader_seconds = 0, compute_seconds = 0;
-  double waited_seconds = 0;  // part of computing: for other ranks, and for transfers that backward did not hide
-  double signal = 0;          // that this rank received; 0: none
-  double tokens = 0, computed_tokens = 0;  // of text: of the samples, and with padding
+  double waited_seconds = 0;  // part of computing: for other ranks, and for transfers not hidden by backward
+  double signal = 0;          // received by this rank; 0: none
+  double tokens = 0, computed_tokens = 0;  // of text: in the samples, and including padding
   double flops = 0;                        // forward and backward
-  double elapsed_seconds = 0;              // since its first step, evaluations included
-  double sets_up = 0;  // 1 where a plan was compiled or its launches recorded, which is no step's work
+  double elapsed_seconds = 0;              // since its first step, including evaluations
+  double sets_up = 0;                      // 1 if a plan was compiled or recorded, which is not a step's regular work
 };
 
 class Ranks {
@@ -37,7 +37,7 @@ class Ranks {
   int world_size() const { return several() ? communicator_->world_size() : 1; }
   /// Rank 0 reads and writes the run's files.
   bool is_main() const { return rank() == 0; }
-  /// How many ranks share this process's memory, and this host's.
+  /// Number of ranks that share this process's memory, and this host's.
   int ranks_in_process() const;
   int ranks_on_host() const { return several() ? communicator_->transport().local_world_size() : 1; }
   Communicator* communicator() const { return communicator_; }
@@ -45,27 +45,27 @@ class Ranks {
   void shard(LoaderOptions& options) const;
   void note(const char* action, std::int64_t step) const;
 
-  /// Everybody's `mine`, by rank, each with the signal that its rank received; holds until the next call.
+  /// All ranks' values, by rank, each with the signal that the rank received; valid until the next call.
   std::span<const RankStep> share(const RankStep& mine);
-  /// The signal that ends the run, 0 for none: several ranks all act on the same one at the same step.
+  /// The signal that ends the run, 0 for none: all ranks act on the same one at the same step.
   int signal() const { return several() ? agreed_signal_ : SignalGuard::received(); }
   /// Agrees on the signals received since the last share().
   void agree_on_signal() { agreed_signal_ = static_cast<int>(largest(SignalGuard::received())); }
-  /// Element by element, the sum (in rank order) and the largest of all ranks' values.
+  /// Elementwise sum (in rank order) and maximum over all ranks.
   void add_up(std::span<double> values) const;
   double largest(double mine) const;
-  /// Everybody's values, of any number each, by rank.
+  /// All ranks' values, any number of them each, by rank.
   std::vector<std::vector<double>> collect(std::span<const double> mine) const;
   std::vector<std::string> collect(std::string_view mine) const;
-  /// Rank 0's values on every rank.
+  /// Copies rank 0's values to every rank.
   void broadcast(std::span<double> values) const;
-  /// Rank 0's variables on every rank, but for gradients.
+  /// Copies rank 0's variables, except gradients, to every rank.
   void broadcast(Variables& variables) const;
   /// Throws RankFailure naming a rank whose parameters differ from rank 0's, and its host.
   void require_equal_parameters(const Variables& variables, std::int64_t step) const;
   /// Seconds that the training thread has waited for the others so far.
   double waited_seconds() const;
-  /// Runs `work` on rank 0 first and then on the others, which find on disk what it left.
+  /// Runs `work` on rank 0 first and then on the others, which reuse the files that it wrote.
   template <typename Work>
   void main_first(Work&& work) const {
     if (several() && !is_main()) communicator_->barrier();
@@ -81,8 +81,8 @@ class Ranks {
   int agreed_signal_ = 0;  // of several ranks
 };
 
-/// What exchanges gradients; null with one rank. Both must outlive it. Throws Error{usage} for keys that the backend
-/// cannot keep.
+/// The collectives that exchange gradients; null with one rank. Both arguments must outlive them. Throws Error{usage}
+/// for keys that the backend does not support.
 std::shared_ptr<Collectives> make_gradient_collectives(const Config& config, Backend& backend,
                                                        Communicator* communicator);
 

@@ -31,7 +31,7 @@ void fill_flags(Report& report, const Config& config, const KernelLibrary& libra
   set_flag(report.flags["conv_workspace_size_limit"], workspace.value >> 20, workspace.reason);
 }
 
-/// `amp` with what the run came to.
+/// `amp` with the effects in the run.
 AmpReport amp_report(AmpReport amp, const Config& config, const KernelLibrary& kernels, const RunResult& result) {
   amp.level = enum_name(config.amp.level.value());
   if (config.amp.level != AmpLevel::O0) {
@@ -57,7 +57,7 @@ void fill_speed(Report& report, const Model& model, const RunResult& result) {
   report.latency_ms =
       LatencyReport{summarize(result.step_ms), summarize(result.reader_ms), summarize(result.compute_ms)};
   const auto of_all = [&](std::optional<double> peak) { return peak ? std::optional(*peak * devices) : std::nullopt; };
-  report.utilization =  // each device's peak was measured with all at work
+  report.utilization =  // peaks were measured with all devices at work
       make_utilization(result.flops / result.seconds, of_all(result.peak_flops), of_all(result.datasheet_peak_flops));
 }
 
@@ -74,7 +74,7 @@ RankReport rank_report(const RankTotals& totals, double steps) {
   return rank;
 }
 
-/// Nothing of a training in one part.
+/// Skipped for a training with a single phase.
 void fill_phases(Report& report, const RunResult& result) {
   report.phases.clear();
   if (result.phases.size() == 1) return;

@@ -1,4 +1,4 @@
-// A run's measurements as its report.
+// Converts a run's measurements to its report.
 #pragma once
 
 #include "core/config/config.h"
@@ -9,11 +9,11 @@
 
 namespace ptrain {
 
-/// Fills in what `result` knows; valid at any moment of a run, also after it failed.
+/// Fills in what `result` has; valid at any moment of a run, also after a failure.
 void fill_report(Report& report, const Config& config, const KernelLibrary& kernels, const Model& model,
                  const RunResult& result);
 
-/// As reports have them, in the order of the graph.
+/// The kernels' reports, in graph order.
 std::vector<KernelReport> kernel_reports(std::span<const NodeProfile> profile);
 
 }  // namespace ptrain

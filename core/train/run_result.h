@@ -1,4 +1,4 @@
-// Everything a training run measured; the report is made from it.
+// All measurements of a training run; the report is made from it.
 #pragma once
 
 #include "core/report/report.h"
@@ -17,19 +17,19 @@
 
 namespace ptrain {
 
-/// How a run ended, and what of it belongs to no part.
+/// How a run ended, and values that belong to no other part.
 struct RunEnd {
   RunStatus status = RunStatus::ok;
   std::string message;                           // why, when not ok
   int signal = 0;                                // that interrupted the run
-  double setup_seconds = 0;                      // from the start to the first step, search included
-  std::string ended_early;                       // why, where it ended in order before its last step
-  std::int64_t bad_samples = 0;                  // that could not be read, of all ranks
-  std::optional<std::int64_t> device_decoded;    // of training's images, by data.decoder gpu
-  std::optional<GuardFinding> batch_norm_guard;  // of all ranks; none where nothing was compared
+  double setup_seconds = 0;                      // from the start to the first step, including the search
+  std::string ended_early;                       // why it ended regularly before its last step
+  std::int64_t bad_samples = 0;                  // unreadable samples, over all ranks
+  std::optional<std::int64_t> device_decoded;    // training images decoded with data.decoder gpu
+  std::optional<GuardFinding> batch_norm_guard;  // over all ranks; none if nothing was compared
 };
 
-/// Put together from what each part of a run has to tell.
+/// The combined results of all parts of a run.
 struct RunResult : RunEnd,
                    PlannedFigures,
                    StartingPoint,

@@ -27,9 +27,9 @@ MeasuredStep measured_step(const Config& config, DType preferred, const Model& m
   const nlohmann::json latency = report.value("latency_ms", nlohmann::json());
   if (!latency.is_object()) fail_usage("the report has no latency_ms: it measured no step");
   if (!report.value("distributed", nlohmann::json()).is_null())
-    fail_usage("the report is of several ranks, expected one");
+    fail_usage("the report is from several ranks, expected one");
   PipelineOptions options = training_options(config, preferred);
-  options.distribution = distribution_options(config, 2);  // the buckets are those of any number of ranks
+  options.distribution = distribution_options(config, 2);  // buckets do not depend on the number of ranks
   const Graph forward = build_with_losses(model, *make_task(config), config.data.batch_size, Mode::training).graph;
   const Graph graph = build_training_graph(forward, options).graph;
 

@@ -1,4 +1,4 @@
-// A measured run as the scaling model sees it: when in a step each bucket of gradients is ready.
+// Prepares a measured run for the scaling model: when each bucket of gradients is ready in a step.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -10,9 +10,9 @@
 
 namespace ptrain {
 
-/// `report` is that of a run of `config` on one rank. Its step time is spread over the nodes of the graph by their
-/// measured times where it has them (output.per_op), else by their arithmetic. Throws Error{usage} when it lacks
-/// latency_ms or is of several ranks.
+/// `report` is from a run of `config` on one rank. Its step time is distributed over the nodes of the graph by their
+/// measured times if present (output.per_op), else by their arithmetic. Throws Error{usage} when it lacks latency_ms or
+/// is from several ranks.
 MeasuredStep measured_step(const Config& config, DType preferred, const Model& model, const nlohmann::json& report);
 
 }  // namespace ptrain

@@ -9,7 +9,7 @@ namespace {
 
 double cosine_fall(double progress) { return 0.5 * (1.0 + std::cos(std::numbers::pi * progress)); }
 
-/// What is left of the way from the full rate down to the last one.
+/// The remaining fraction between the last rate and the full one.
 double remaining_share(DecayShape shape, double progress) {
   switch (shape) {
     case DecayShape::linear:

@@ -1,4 +1,4 @@
-// What the configuration means to each part of a run.
+// Translates the configuration to options of each part of a run.
 #pragma once
 
 #include "core/config/config.h"
@@ -13,18 +13,18 @@ namespace ptrain {
 
 struct StepCounts;
 
-/// What the data and their loader have to know of the configuration.
+/// Settings of the data sets.
 DataSettings data_settings(const Config& config);
 LoaderOptions loader_options(const Config& config, Split split);
-/// What is learnt, with what training asks of its losses.
+/// The task, with training's options for its losses.
 std::unique_ptr<Task> make_task(const Config& config);
-/// Passes of the training step. `automatic` is what amp.dtype auto stands for on the device.
+/// Passes of the training step. `automatic` is what amp.dtype auto selects on the device.
 PipelineOptions training_options(const Config& config, DType automatic);
 /// The same with eval.amp's level.
 PipelineOptions evaluation_options(const Config& config, DType automatic);
-/// How the passes' graph becomes a plan: memory, kernels, recording.
+/// Options for compiling the passes' graph to a plan: memory, kernels, recording.
 PlanOptions plan_options(const Config& config);
-/// How gradients are exchanged between so many ranks, and the learning rate by step.
+/// Options of the exchange of gradients between `world_size` ranks, and the learning rate schedule.
 DistributionOptions distribution_options(const Config& config, int world_size);
 Schedule make_schedule(const Config& config, const StepCounts& counts);
 

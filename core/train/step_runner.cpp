@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t traced_steps = 5;
 
-/// Waits, busily, so that what took `seconds` takes `percent` longer.
+/// Busy-waits so that work of `seconds` takes `percent` longer.
 void lengthen(double seconds, double percent) {
   const Stopwatch watch;
   while (watch.seconds() < seconds * percent * 1e-2) {
@@ -58,7 +58,7 @@ void StepRunner::run(Loader& loader, std::int64_t step) {
 
 void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
   launched.traced = trace_ && trace_->wants(step);
-  if (launched.traced) finish();  // the step before, which would run into this one
+  if (launched.traced) finish();  // the step before, which would overlap with this one
   launched.started = clock_.seconds();
   launched.step = step;
   launched.waited_before = ranks_.waited_seconds();
@@ -107,7 +107,7 @@ void StepRunner::run_plan(Plan& plan, Pass last, StepInFlight& launched) {
   if (!launched.traced) return;
   trace(launched, "forward and backward", begin);
   trace_->add_ops(begin, plan.last_run());
-  if (backend_.stream().runs_ahead()) launched.mine.sets_up = 1;  // launched one by one, and so not measured
+  if (backend_.stream().runs_ahead()) launched.mine.sets_up = 1;  // not recorded yet, and so not measured
 }
 
 void StepRunner::trace(const StepInFlight& step, const std::string& what, double begin) {
@@ -118,7 +118,7 @@ PlanSet::Member& StepRunner::plan_for(const Batch& batch, Pass last, RankStep& m
   PlanSet& plans = plans_.training();
   PlanSet::Member* const found = plans.find(batch);
   if (found != nullptr && (plans.size() == 1 || found->plan.steady(Pass::forward, last))) return *found;
-  finish();  // the step before, which would end only when the plan is set up
+  finish();  // finish the step before first, to time it without the setup
   mine.sets_up = 1;
   return found != nullptr ? *found : plans.for_batch(batch);
 }
@@ -142,14 +142,14 @@ void StepRunner::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) co
   }
   if (plan.has_input(tensor_names::rng)) {
     const std::int64_t part = micro * ranks_.world_size() + ranks_.rank();
-    // Packed tokens have no place in the whole step's batch to number a mask's elements by: parts differ in the number
+    // Packed tokens have no index in the whole step's batch to number a mask's elements by: parts differ in the number
     // of the step.
     const bool packed = plan.has_input(tensor_names::offsets);
     const std::array<std::int64_t, 3> rng{config_.seed, packed ? step | part << 32 : step, packed ? 0 : part};
     plan.write_input(tensor_names::rng, rng.data(), sizeof rng);
   }
   if (plan.has_input(flat::micro_step)) {
-    // Rank 0 has the sum so far where micro-batches are added up in the data's order.
+    // When micro-batches are summed in the data's order, rank 0 has the sum so far.
     const bool starts_afresh = config_.dist.reproducible && ranks_.rank() != 0;
     const auto index = static_cast<std::int32_t>(starts_afresh ? 0 : micro);
     plan.write_input(flat::micro_step, &index, sizeof index);
@@ -165,7 +165,7 @@ void StepRunner::finish() {
 void StepRunner::finish(StepInFlight& launched) {
   RankStep& mine = launched.mine;
   read_losses(launched);
-  // Steps that overlap take the time from one's end to the next one's.
+  // Overlapping steps are timed from one's end to the next one's.
   const double begin = std::max(launched.started, last_finish_);
   if (config_.train.test_delay_percent > 0) lengthen(clock_.seconds() - begin, config_.train.test_delay_percent);
   mine.step_seconds = clock_.seconds() - begin;

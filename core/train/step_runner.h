@@ -1,4 +1,4 @@
-// Training steps: feeds micro-batches, launches them, reads the loss back, and tells of each step that is done.
+// Training steps: feeds micro-batches, launches them, reads the loss, and reports each completed step.
 #pragma once
 
 #include "core/base/clock.h"
@@ -29,26 +29,26 @@ struct LossScales {
 
 class StepRunner {
  public:
-  /// A step that is done, as it is shown and as each rank saw it.
+  /// Called with each completed step, as shown and as each rank measured it.
   using OnStep = std::function<void(const TrainObserver::Step& step, std::span<const RankStep> by_rank)>;
 
   /// `plans` are allocated and hold the starting state. All but `counts` must outlive it.
   StepRunner(const Config& config, Backend& backend, TrainingPlans& plans, Ranks& ranks, const StepCounts& counts,
              OnStep on_step);
 
-  /// Launches step `step`, counted from 0, on the loader's next batches, and finishes the one before it. A device that
-  /// runs ahead gets the launches before the host waits for the loss of the step before; the CPU is done when it
+  /// Launches step `step`, counted from 0, on the loader's next batches, and finishes the one before it. An
+  /// asynchronous device gets the launches before the host waits for the previous step's loss; the CPU is done when it
   /// returns.
   void run(Loader& loader, std::int64_t step);
   /// Waits for the step in flight, if there is one.
   void finish();
 
   const LossScales& loss_scales() const { return loss_scales_; }
-  /// Of rank 0, where the configuration asks for one.
+  /// On rank 0, if the configuration requests one.
   const std::optional<Trace>& trace() const { return trace_; }
 
  private:
-  /// A step whose launches are made, and the values that the host wants of it.
+  /// A launched step, and the values that the host will read from it.
   struct StepInFlight {
     std::int64_t step = 0;
     RankStep mine;
@@ -56,23 +56,23 @@ class StepRunner {
     double started = 0;        // on `clock_`
     bool traced = false;
     std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
-    std::vector<std::unique_ptr<Readback>> terms;   // by micro-batch, of several losses each in turn
+    std::vector<std::unique_ptr<Readback>> terms;   // by micro-batch, then by loss if there are several
     std::vector<double> term_means;                 // over the micro-batches
     std::unique_ptr<Readback> loss_scale;           // null without loss scaling
   };
 
   void launch(Loader& loader, std::int64_t step, StepInFlight& launched);
   void launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, StepInFlight& launched);
-  /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` when it is not ready to run the
-  /// phases up to `last` as all later ones will.
+  /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` if it is not yet ready to run
+  /// the phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Pass last, RankStep& mine);
   void run_plan(Plan& plan, Pass last, StepInFlight& launched);
-  /// Told of a step that is traced; nothing of the others.
+  /// Records an event of a traced step; does nothing for others.
   void trace(const StepInFlight& step, const std::string& what, double begin);
   double learning_rate(std::int64_t step) const;
-  /// `batch`, or where the configuration says so its images mixed.
+  /// `batch`, or its images mixed if the configuration says so.
   const Batch& mixed(const Batch& batch);
-  /// What differs between steps and micro-batches beside the batch.
+  /// Sets the inputs that differ between steps and micro-batches, apart from the batch.
   void feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const;
   void finish(StepInFlight& launched);
   void read_losses(StepInFlight& launched) const;
@@ -86,9 +86,9 @@ class StepRunner {
   StepCounts counts_;
   Schedule schedule_;
   OnStep on_step_;
-  std::array<StepInFlight, 2> steps_;  // the one being launched and, on a device that runs ahead, the one before it
+  std::array<StepInFlight, 2> steps_;  // the one being launched and, on an asynchronous device, the one before it
   StepInFlight* in_flight_ = nullptr;
-  Batch mixed_;  // the last one, where batches are mixed
+  Batch mixed_;  // the last mixed batch
   LossScales loss_scales_;
   Stopwatch clock_;
   std::optional<Trace> trace_;

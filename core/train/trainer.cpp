@@ -146,16 +146,16 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
   const double limit = config_.train.time_limit_seconds;
   if (limit > 0 && by_rank[0].elapsed_seconds >= limit && step.step < step.total) {
     outcome_.ended_early =
-        fmt::format("ended after step {} of {}: train.time_limit_seconds {} are over", step.step, step.total, limit);
+        fmt::format("ended after step {} of {}: train.time_limit_seconds {} have passed", step.step, step.total, limit);
   }
-  TrainObserver::Step told = step;
+  TrainObserver::Step reported = step;
   const bool logged = step.step % config_.train.log_every_steps == 0 || step.step == step.total;
-  if (logged) told.memory_bytes = backend_.memory().usage().resident_bytes;
-  observer_.on_step(told);
+  if (logged) reported.memory_bytes = backend_.memory().usage().resident_bytes;
+  observer_.on_step(reported);
   flush_notes();
 }
 
-/// What is due after `done` steps; the step in flight is waited for only then.
+/// Runs what is due after `done` steps; only then waits for the step in flight.
 void Trainer::after_step(std::int64_t done) {
   const std::int64_t every = config_.output.checkpoint_every_steps;
   const bool is_last = done == counts_.total_steps;
@@ -235,13 +235,13 @@ void Trainer::interrupted(std::int64_t step) {
   outcome_.status = RunStatus::interrupted;
   outcome_.signal = ranks_.signal();
   outcome_.message =
-      fmt::format("interrupted by signal {} after step {}; the same command with --resume auto goes on from there",
+      fmt::format("interrupted by signal {} after step {}; the same command with --resume auto continues from there",
                   outcome_.signal, step);
 }
 
 void Trainer::require_trained_weights() const {
   if (start_.untrained.empty()) return;
-  fail("nothing to evaluate: {} gives no {}, which would be random",
+  fail("nothing to evaluate: {} has no {}, which would be random",
        config_.model.weights.empty() ? config_.output.dir : config_.model.weights, start_.untrained.front());
 }
 

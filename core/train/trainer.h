@@ -1,5 +1,5 @@
-// One rank of a training run, on one device, from its plans to its result. What is done at each stage lies in a part of
-// its own, which owns its figures.
+// One rank of a training run, on one device, from its plans to its result. Each stage is a class of its own, which owns
+// its measurements.
 #pragma once
 
 #include "core/base/clock.h"
@@ -16,67 +16,67 @@ class PhasedLoader;
 
 class Trainer {
  public:
-  /// Everything must outlive the trainer. `evaluation` may be null, and so may `communicator`: one rank, which
-  /// exchanges nothing. With several, every rank makes the same calls; each trains on its part of a batch of
-  /// data.batch_size * world size samples, and rank 0 reads and writes the files. Throws Error{usage} for keys that the
-  /// backend cannot keep.
+  /// Everything must outlive the trainer. `evaluation` may be null, and so may `communicator`: one rank, without
+  /// exchange. With several, every rank makes the same calls; each trains on its part of a batch of data.batch_size *
+  /// world size samples, and rank 0 reads and writes the files. Throws Error{usage} for keys that the backend does not
+  /// support.
   Trainer(const Config& config, std::string config_hash, Backend& backend, const Model& model, const Dataset& training,
           const Dataset* evaluation, TrainObserver& observer, Communicator* communicator = nullptr);
 
-  /// Throws OutOfMemory with the plan's figure and a batch that fits when a step would not fit into memory. Quick, and
-  /// meant to come before compile(), whose search takes memory too.
+  /// Throws OutOfMemory, with the plan's size and a batch that fits, when a step would not fit into memory. Fast; call
+  /// it before compile(), whose search allocates memory too.
   void check_memory() const;
-  /// Compiles the plans; result() then has every figure that is known before memory is taken.
+  /// Compiles the plans; result() then has everything that is known before memory is allocated.
   void compile();
-  /// Takes memory and sets up the starting state: initial, loaded or resumed. Throws OutOfMemory likewise, now that the
-  /// kernels' workspace is known too.
+  /// Allocates memory and sets up the starting state: initial, loaded or resumed. Throws OutOfMemory likewise, now that
+  /// the kernels' workspace is known too.
   void prepare();
-  /// Trains to the end, or until a signal or divergence, as the result's status tells. Throws Error on I/O.
+  /// Trains to the end, or until a signal or divergence, as the result's status says. Throws Error on I/O.
   void train();
   /// Throws Error{failed} when neither weights nor a checkpoint gave every tensor.
   void require_trained_weights() const;
   /// Evaluates the present weights once, over all of `evaluation`; a loss that is not finite makes the run diverged.
   EvalResult evaluate_now();
-  /// The last evaluation's answers into output.dir, where output.predictions asks for them; every rank calls it.
+  /// Writes the last evaluation's predictions to output.dir, if output.predictions is set; every rank calls it.
   void write_predictions();
-  /// On rank 0, writes into `folder` the weights (their moving average, where one is kept) under the model's public
-  /// names, and what a deployed model needs beside them (trained_model.h).
+  /// On rank 0, writes to `folder` the weights (their moving average, if there is one) under the model's public names,
+  /// and the other files for deployment (model_artifact.h).
   void export_model(const std::filesystem::path& folder);
 
-  /// What was measured so far; holds also after train() threw.
+  /// The measurements so far; valid also after train() threw.
   RunResult result() const;
 
  private:
   bool ok() const { return outcome_.status == RunStatus::ok; }
-  /// Training goes on: nothing went wrong, and nothing ends it before its last step.
+  /// Whether training continues: nothing went wrong, and nothing ends it before its last step.
   bool should_continue() const { return ok() && outcome_.ended_early.empty(); }
   bool evaluates() const { return evaluation_data_ != nullptr && config_.eval.any(); }
   bool evaluation_is_due(std::int64_t done) const;
   std::int64_t steps_done() const { return start_.first_step + losses_.figures().steps; }
 
   void start_training();
-  /// The metric that `key` names. Throws Error{usage} where the task has none of that name.
+  /// The metric that `key` names. Throws Error{usage} if the task has none of that name.
   const MetricInfo& metric_named(const std::string& name, const std::string& key) const;
   void announce_stage(std::int64_t step);
   void record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank);
   void after_step(std::int64_t done);
-  /// What the steps and the ranks' loaders and plans have to tell when the last step is done.
+  /// Collects the measurements of steps, loaders and plans of all ranks after the last step.
   void finish_timing(const PhasedLoader& loader);
   /// Evaluates, and keeps the model if it is the best so far.
   void evaluate_and_keep_best();
-  /// After the last step: the checkpoint and the evaluation that end a training.
+  /// Runs the checkpoint and the evaluation after the last step.
   void finish_training();
   void end_without_patience();
-  /// Ends training where `result` is as good as train.target.
+  /// Ends training if `result` is as good as train.target.
   void reach_target(const EvalResult& result);
-  /// Of steps and evaluations, those of earlier runs that this one goes on from included.
+  /// Seconds of steps and evaluations, including earlier runs that this one continues.
   double seconds_of_training() const { return start_.earlier_seconds + training_clock_.seconds(); }
   void write_checkpoint(std::int64_t step);
   void write_model(const std::filesystem::path& folder);
-  /// The timeline of a few steps, where there is one.
+  /// Writes the trace of a few steps, if there is one.
   void write_trace();
   void interrupted(std::int64_t step);
-  /// What the backend did another way than planned, as notes of the run.
+  /// Adds the backend's notes to those of the run.
   void flush_notes();
 
   const Config& config_;
@@ -88,7 +88,7 @@ class Trainer {
   const Stopwatch since_start_;
   Ranks ranks_;
   StepTimer timer_;
-  std::shared_ptr<Collectives> gradients_;  // what exchanges them; null with one rank
+  std::shared_ptr<Collectives> gradients_;  // exchanges gradients; null with one rank
   MakeImageDecoder decoders_;               // empty: the host decodes
   TrainingPlans plans_;
   Checkpoints checkpoints_;
@@ -97,12 +97,12 @@ class Trainer {
   StartingPoint start_;
   BestModel best_;
   Stopwatch training_clock_;            // from the first step on
-  std::optional<TargetReport> target_;  // while training, where there is one
+  std::optional<TargetReport> target_;  // while training, if set
   StepCounts counts_;
   LossRecord losses_;
   DeviceFigures device_;
-  std::optional<StepRunner> step_runner_;  // once prepared
-  std::optional<Evaluator> evaluator_;     // likewise, where there is data for it
+  std::optional<StepRunner> step_runner_;  // set by prepare()
+  std::optional<Evaluator> evaluator_;     // likewise, if there is evaluation data
 };
 
 }  // namespace ptrain

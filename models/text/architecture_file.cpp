@@ -18,17 +18,17 @@ constexpr std::array<NamedActivation, 4> named_activations{{{"gelu", Activation:
 
 }  // namespace
 
-std::filesystem::path architecture_beside_weights(const Config& config) {
+std::filesystem::path find_architecture_file(const Config& config) {
   const std::filesystem::path weights = config.model.weights;
-  const std::filesystem::path beside = weights.parent_path() / "config.json";
-  return !weights.empty() && std::filesystem::exists(beside) ? beside : std::filesystem::path{};
+  const std::filesystem::path config_json = weights.parent_path() / "config.json";
+  return !weights.empty() && std::filesystem::exists(config_json) ? config_json : std::filesystem::path{};
 }
 
 nlohmann::json read_architecture(const std::filesystem::path& config_json) {
   std::ifstream file(config_json);
   if (!file) {
     fail(
-        "{}: cannot be read: expected transformers' config.json beside the weights (scripts/fetch_weights.sh fetches "
+        "{}: cannot be read: expected transformers' config.json next to the weights (scripts/fetch_weights.sh fetches "
         "those that configs/ name)",
         config_json.string());
   }

@@ -1,4 +1,4 @@
-// The sizes of transformers over text: by name, or from transformers' config.json beside the weights.
+// Sizes of text transformers: by name, or from transformers' config.json next to the weights.
 #pragma once
 
 #include "core/base/errors.h"
@@ -19,7 +19,7 @@ struct TransformerSize {
   std::int64_t layers, hidden, heads;
 };
 
-/// With the layers, width and heads of the size of that name. Throws Error{usage} for a name that `sizes` lack.
+/// With the layers, width and heads of the named size. Throws Error{usage} for a name that is not in `sizes`.
 template <typename Spec>
 Spec spec_of_size(std::span<const TransformerSize> sizes, std::string_view name) {
   for (const TransformerSize& size : sizes) {
@@ -34,20 +34,20 @@ Spec spec_of_size(std::span<const TransformerSize> sizes, std::string_view name)
   fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", name);
 }
 
-/// The config.json beside the weights that the configuration names; empty where there is none.
-std::filesystem::path architecture_beside_weights(const Config& config);
+/// The config.json next to the configured weights; empty if there is none.
+std::filesystem::path find_architecture_file(const Config& config);
 
 /// Throws Error{failed} where the file cannot be read or holds no object.
 nlohmann::json read_architecture(const std::filesystem::path& config_json);
 
-/// Throws Error{failed} naming `file` and `field` where it is missing or is no integer from 1 on.
+/// Throws Error{failed} naming `file` and `field` where it is missing or not a positive integer.
 std::int64_t positive_integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file);
 
-/// The activation that `value` of `field` names. Throws Error{failed} naming `file` and those that are known.
+/// The activation that `value` of `field` names. Throws Error{failed} naming `file` and the supported ones.
 Activation parse_activation(const nlohmann::json& value, const char* field, const std::filesystem::path& file);
 std::string_view name_of_activation(Activation activation);
 
-/// Throws Error{usage} where an embedding table of `rows` has fewer than the data's vocabulary has entries.
+/// Throws Error{usage} if the embedding table has fewer than the vocabulary's number of rows.
 void require_rows_for(const DatasetInfo& data, std::int64_t rows, const Config& config);
 
 }  // namespace ptrain

@@ -1,4 +1,5 @@
-// BERT and its kin as one graph builder; variables bear transformers' names, query, key and value joined as "qkv".
+// One graph builder for BERT and related models; variables have transformers' names, with query, key and value joined
+// as "qkv".
 #include "models/text/bert.h"
 
 #include "core/base/errors.h"
@@ -12,17 +13,17 @@
 namespace ptrain {
 namespace {
 
-/// What forms call their variables. A layer's parts follow its name.
+/// Names of variables in each form. A layer's parts follow its name.
 struct EncoderForm {
   std::string name, layer;
-  std::string self;  // of the joined query, key and value:
+  std::string self;  // the joined query, key and value:
   std::vector<std::string> parts;
   std::string attended, attention_norm, first, second, norm;
   std::string pooler;
   Activation pooled;
   std::string classifier = "classifier";
-  bool drops_first_token = false;   // before the pooler too
-  std::int64_t first_position = 0;  // rows of the position table before a sequence's first
+  bool drops_first_token = false;   // dropout before the pooler too
+  std::int64_t first_position = 0;  // first row of the position table that sequences use
 };
 
 const EncoderForm& get_form(BertForm form) {
@@ -106,7 +107,7 @@ class BertBuilder final : public TextBlocks {
   }
 
   ValueId token_types(const std::string& name) {
-    if (spec_.form == BertForm::distilbert) {  // zeros that stay, and that no file has
+    if (spec_.form == BertForm::distilbert) {  // constant zeros, not in files
       return state({name + ".no_token_types", Shape{spec_.token_types, spec_.hidden}, constant_start(0), {}});
     }
     const std::int64_t rows = std::max(spec_.token_types, token_types_of_texts);

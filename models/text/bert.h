@@ -16,7 +16,7 @@ enum class BertForm {
   bert,
   distilbert,  // no token types, and relu in place of tanh before the classifier
   roberta,     // BERT's; positions begin at row 2, one token type, a head of two dense layers with dropout before each
-  ernie,       // BERT's; the embedding of a file's first task becomes part of the token types'
+  ernie,       // BERT's; the embedding of a file's first task is added to the token types'
 };
 
 inline constexpr std::int64_t roberta_first_position = 2;
@@ -31,9 +31,9 @@ struct BertSpec {
   std::int64_t max_positions = 512;
   std::int64_t token_types = 2;
   float layer_norm_epsilon = 1e-12f;
-  bool has_value = false;                // in place of classes
-  std::int64_t classes = 2;              // 1 of a regression
-  std::vector<std::string> labels = {};  // names of the classes; empty where they have none
+  bool has_value = false;                // regression instead of classes
+  std::int64_t classes = 2;              // 1 for a regression
+  std::vector<std::string> labels = {};  // names of the classes; empty if there are none
   std::int64_t max_length = 128;         // tokens per sequence
   Padding padding = Padding::max_length;
   float dropout = 0.1f;  // hidden states and attention weights
@@ -49,8 +49,8 @@ BertSpec base_spec(BertForm form);
 /// The same from transformers' config.json of that form. Throws Error{failed} naming the file and the field that is
 /// missing or wrong.
 BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertForm form = BertForm::bert);
-/// What the configuration and the data ask for: the architecture of the weights where their config.json tells it.
-/// Throws Error{usage} when the data's vocabulary is larger than the embedding table.
+/// The spec for a configuration and data: the architecture of the weights if they have a config.json. Throws
+/// Error{usage} when the data's vocabulary is larger than the embedding table.
 BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data);
 /// The spec as transformers' config.json of the form's class for sequence classification.
 std::string bert_config_json(const BertSpec& spec);

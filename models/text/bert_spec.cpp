@@ -1,4 +1,4 @@
-// Sizes of BERT and its kin: the published ones by name, any other from transformers' config.json.
+// Sizes of BERT and related models: the published ones by name, any other from transformers' config.json.
 #include "core/base/errors.h"
 #include "core/config/config_enums.h"
 #include "core/data/factory.h"
@@ -18,7 +18,7 @@ constexpr std::array<TransformerSize, 6> bert_sizes{{{"tiny", 2, 128, 2},
                                                      {"base", 12, 768, 12},
                                                      {"large", 24, 1024, 16}}};
 
-/// What config.json calls them.
+/// Names of the fields in config.json.
 struct SizeFields {
   const char *layers, *hidden, *heads, *intermediate, *activation;
 };
@@ -27,7 +27,7 @@ SizeFields size_fields(BertForm form) {
   return {"num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "hidden_act"};
 }
 
-/// config.json counts them among the positions.
+/// Rows that config.json includes in the number of positions.
 std::int64_t rows_before_positions(BertForm form) { return form == BertForm::roberta ? roberta_first_position : 0; }
 
 struct Names {
@@ -48,8 +48,8 @@ Names get_names(BertForm form) {
 }
 
 BertSpec architecture(BertForm form, const Config& config, const DatasetInfo& data) {
-  const std::filesystem::path beside = architecture_beside_weights(config);
-  if (!beside.empty()) return bert_spec_from_config(beside, form);
+  const std::filesystem::path config_json = find_architecture_file(config);
+  if (!config_json.empty()) return bert_spec_from_config(config_json, form);
   BertSpec spec = form == BertForm::bert ? bert_spec_of_size(enum_name(config.model.size)) : base_spec(form);
   spec.max_positions = config.model.max_positions;
   spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);

@@ -1,4 +1,4 @@
-// A norm before each branch, a head that is the table of words, and in each layer one product for query, key and value.
+// Pre-norm blocks, a head that shares the token embedding, and in each layer one product for query, key and value.
 #include "models/text/gpt2.h"
 
 #include "core/base/errors.h"
@@ -34,7 +34,7 @@ class Gpt2Builder final : public TextBlocks {
  private:
   ValueId embeddings(const Tokens& tokens, ValueId words) {
     const ValueId positions = parameter(matrix("transformer.wpe.weight", spec_.max_positions, spec_.hidden));
-    // Zeros that stay, and that no file has.
+    // Constant zeros, not in files.
     const ValueId types = state({"transformer.no_token_types", Shape{1, spec_.hidden}, constant_start(0), {}});
     const ValueId sum = add("transformer.embeddings", std::make_shared<BertEmbedding>(),
                             with_offsets({tokens.ids, tokens.types, words, positions, types}));
@@ -63,7 +63,7 @@ class Gpt2Builder final : public TextBlocks {
     return transposed_dense(name + ".c_proj", heads, spec_.hidden, branch_start());
   }
 
-  /// What the token behind each text is told from.
+  /// The hidden states from which the token after each text is predicted.
   ValueId last_tokens(ValueId x, std::int64_t rows) {
     const ValueId places = graph_.add_input(tensor_names::last_tokens, {DType::i32, Shape{rows + 1}});
     return add("last_token", std::make_shared<GatherToken>(), {x, places});
@@ -73,7 +73,7 @@ class Gpt2Builder final : public TextBlocks {
     return add(name, std::make_shared<Add>(), {x, dropout(name + ".dropout", y)});
   }
 
-  /// A dense layer whose weights lie as [inputs, outputs] in files.
+  /// A dense layer whose weights are [inputs, outputs] in files.
   ValueId transposed_dense(const std::string& name, ValueId x, std::int64_t outputs, float deviation) {
     ModelVariable weight = matrix(name + ".weight", outputs, channels(x));
     weight.initializer = normal_start(deviation);
@@ -82,7 +82,7 @@ class Gpt2Builder final : public TextBlocks {
     return linear(name, x, std::move(weight), zeros(name + ".bias", outputs));
   }
 
-  /// Branches add up: each starts smaller by the root of their number (Radford et al. 2019, section 2.3).
+  /// Residual branches start smaller by the square root of their number (Radford et al. 2019, section 2.3).
   float branch_start() const { return start_ / std::sqrt(2.0f * static_cast<float>(spec_.layers)); }
 
   static constexpr float start_ = 0.02f;
@@ -100,7 +100,7 @@ class Gpt2 final : public Model {
                        spec_.vocab_size);
   }
   BuiltModel construct(const Bucket& batch, Mode mode) const override { return Gpt2Builder(spec_, mode).build(batch); }
-  /// Blocks of a training are full; texts that are gone on with are packed.
+  /// Training blocks are full; texts to continue are packed.
   Bucket bucket_for(const Bucket& batch, Mode mode) const override {
     return mode == Mode::deployment ? packed_bucket(batch, spec_.max_length) : Model::bucket_for(batch, mode);
   }

@@ -1,4 +1,4 @@
-// GPT-2 (Radford et al. 2019), which tells each token's next one; variables bear transformers' names.
+// GPT-2 (Radford et al. 2019), which predicts each token's next one; variables have transformers' names.
 #pragma once
 
 #include "core/config/config.h"
@@ -27,11 +27,11 @@ struct Gpt2Spec {
 /// "base" (124 million parameters), "medium" (355) and "large" (774) are GPT-2's; "tiny", "mini" and "small" have
 /// BERT's widths of these names. Throws Error{usage} for another name.
 Gpt2Spec gpt2_spec_of_size(std::string_view size);
-/// From transformers' config.json. Throws Error{failed} naming the file and the field that is missing, wrong, or asks
-/// for another architecture.
+/// From transformers' config.json. Throws Error{failed} naming the file and the field that is missing, wrong, or
+/// belongs to another architecture.
 Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json);
-/// What the configuration and the data ask for: the architecture of the weights where their config.json tells it.
-/// Throws Error{usage} when the data's vocabulary is larger than the embedding table.
+/// The spec for a configuration and data: the architecture of the weights if they have a config.json. Throws
+/// Error{usage} when the data's vocabulary is larger than the embedding table.
 Gpt2Spec gpt2_spec(const Config& config, const DatasetInfo& data);
 /// The spec as transformers' config.json of GPT2LMHeadModel.
 std::string gpt2_config_json(const Gpt2Spec& spec);

@@ -19,7 +19,7 @@ constexpr std::array<TransformerSize, 6> gpt2_sizes{{{"tiny", 2, 128, 2},
                                                      {"medium", 24, 1024, 16},
                                                      {"large", 36, 1280, 20}}};
 
-/// Throws Error{failed} where `field` is there and is not `expected`: the file is of another architecture.
+/// Throws Error{failed} if `field` exists and is not `expected`: the file has another architecture.
 void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,
                    const std::filesystem::path& file) {
   const auto found = json.find(field);
@@ -28,8 +28,8 @@ void require_field(const nlohmann::json& json, const char* field, const nlohmann
 }
 
 Gpt2Spec gpt2_architecture(const Config& config, const DatasetInfo& data) {
-  const std::filesystem::path beside = architecture_beside_weights(config);
-  if (!beside.empty()) return gpt2_spec_from_config(beside);
+  const std::filesystem::path config_json = find_architecture_file(config);
+  if (!config_json.empty()) return gpt2_spec_from_config(config_json);
   Gpt2Spec spec = gpt2_spec_of_size(enum_name(config.model.size));
   spec.vocab_size = std::max<std::int64_t>(config.model.vocab_size, data.vocab_size);
   return spec;

@@ -1,5 +1,5 @@
-// Blocks that text classifiers share. Texts are [N,S,H], or [T,H] where a batch's sequences lie one behind the other;
-// variables bear transformers' names.
+// Blocks shared by text models. Texts are [N,S,H], or [T,H] where a batch's sequences are packed; variables have
+// transformers' names.
 #pragma once
 
 #include "core/base/enums.h"
@@ -7,18 +7,18 @@
 
 namespace ptrain {
 
-/// The tokens that a batch of packed sequences has room for, which may hold `most`: eight capacities to each doubling,
-/// so that less than an eighth of one is empty but for the smallest.
+/// The token capacity of a graph for a batch of packed sequences, at most `most`: eight capacities per doubling, so
+/// that less than an eighth is padding except in the smallest.
 std::int64_t capacity_for(std::int64_t tokens, std::int64_t most);
-/// Of a batch of sequences of up to `max_length` tokens that is packed.
+/// The extents for a packed batch of sequences of up to `max_length` tokens.
 Bucket packed_bucket(const Bucket& batch, std::int64_t max_length);
 
-/// Token types that texts may have: a table of fewer gets rows that no file has.
+/// Minimum number of token types: smaller tables get extra rows that files lack.
 inline constexpr std::int64_t token_types_of_texts = 2;
 
 class TextBlocks : public Blocks {
  public:
-  /// `dropout` in training. `file_prefix`: what names of variables begin with, and files may leave out.
+  /// `dropout` in training. `file_prefix`: prefix of variables' names that files may leave out.
   TextBlocks(Mode mode, Padding padding, float dropout, std::string file_prefix)
       : Blocks(mode, dropout), packed_(padding == Padding::none), file_prefix_(std::move(file_prefix)) {}
 
@@ -26,22 +26,23 @@ class TextBlocks : public Blocks {
   struct Tokens {
     ValueId ids, types;
   };
-  /// The inputs of a batch of sequences of `max_length` tokens, or of packed ones (where the batch says no capacity,
-  /// for the most tokens), and the one that dropout draws by.
+  /// The inputs for a batch of sequences of `max_length` tokens, or of packed ones (with the largest capacity unless
+  /// the batch has one), and dropout's random state.
   Tokens inputs(const Bucket& batch, std::int64_t max_length);
 
-  /// A matrix [rows, columns] to look up or multiply with; starts from N(0, 0.02), as Devlin et al. 2019.
+  /// A matrix [rows, columns] for lookups or products, initialised from N(0, 0.02) as in Devlin et al. 2019.
   ModelVariable matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const;
   ModelVariable zeros(const std::string& name, std::int64_t size) const;
   ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
-  /// Dense layers of one width read `x`: one product here ("prefix.joined"), one layer each in files ("prefix.part").
+  /// Dense layers of one width that read `x`: one product here ("prefix.joined"), one layer each in files
+  /// ("prefix.part").
   ValueId joined_dense(const std::string& prefix, const std::string& joined, const std::vector<std::string>& parts,
                        ValueId x, std::int64_t outputs_each);
   ValueId layer_norm(const std::string& name, ValueId x, float epsilon);
-  /// `x` dropped out, added to `residual` and normalised by `norm`.
+  /// norm(dropout(x) + residual).
   ValueId residual_norm(const std::string& name, const std::string& norm, ValueId x, ValueId residual, float epsilon);
 
-  /// The inputs of an op that knows sequences: packed ones have offsets behind the others.
+  /// The inputs of an op over sequences: for packed ones the offsets come last.
   std::vector<ValueId> with_offsets(std::vector<ValueId> inputs) const;
 
   bool packed_;

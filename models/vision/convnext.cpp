@@ -39,7 +39,7 @@ class ConvNextBuilder final : public VisionBlocks {
   }
 
  private:
-  /// The first patches are normalised behind their convolution, the others before it.
+  /// Downsamples: the first stage normalises after its convolution, the others before it.
   ValueId smaller(std::size_t stage, ValueId x) {
     const std::string name = fmt::format("features.{}", 2 * stage);
     const std::int64_t channels = tiny_stages[stage].channels;

@@ -1,5 +1,5 @@
 // ConvNeXt (Liu et al. 2022): 7x7 depthwise convolutions between layer norms and linear layers of each pixel; variables
-// bear torchvision's names.
+// have torchvision's names.
 #pragma once
 
 #include "models/vision/image_model.h"

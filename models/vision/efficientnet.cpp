@@ -8,12 +8,12 @@
 namespace ptrain {
 namespace {
 
-/// Blocks alike: the first has the stride.
+/// A stage of equal blocks; the first has the stride.
 struct MbConvStage {
   int blocks;
-  int expansion;  // how many times as many channels are filtered as come in
+  int expansion;  // ratio of filtered to input channels
   int kernel;
-  std::int64_t channels;  // each makes
+  std::int64_t channels;  // output channels
   int stride;
 };
 

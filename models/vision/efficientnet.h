@@ -1,4 +1,4 @@
-// EfficientNet-B0 (Tan and Le 2019): inverted residuals with squeeze and excitation and SiLU; variables bear
+// EfficientNet-B0 (Tan and Le 2019): inverted residuals with squeeze and excitation and SiLU; variables have
 // torchvision's names.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// Block i of n leaves its branch out of a sample with i / n of the probability.
+/// Block i of n has i / n of the largest stochastic depth probability.
 std::unique_ptr<Model> make_efficientnet_b0(const ImageSpec& spec);
 
 }  // namespace ptrain

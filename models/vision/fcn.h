@@ -1,5 +1,4 @@
-// A network of three convolutions that gives each pixel a class (Long et al. 2015, in small), for tests of
-// segmentation.
+// A small fully convolutional network (Long et al. 2015) of three convolutions, for tests of segmentation.
 #pragma once
 
 #include "models/vision/image_model.h"

@@ -2,8 +2,8 @@
 
 namespace ptrain {
 
-Stem stem_for(Stem asked, ImageSize image_size) {
-  if (asked != Stem::automatic) return asked;
+Stem stem_for(Stem requested, ImageSize image_size) {
+  if (requested != Stem::automatic) return requested;
   return image_size.is_small() ? Stem::small : Stem::imagenet;
 }
 

@@ -1,5 +1,4 @@
-// What image classifiers are made from besides blocks: what a configuration asks of one, and the model around its
-// builder.
+// Shared by image models besides blocks: options from the configuration, and the model around a builder.
 #pragma once
 
 #include "core/base/enums.h"
@@ -13,7 +12,7 @@
 
 namespace ptrain {
 
-/// How pixels become what the first convolution reads: (pixel / 255 - mean[c]) / deviation[c].
+/// Normalisation of pixels: (pixel / 255 - mean[c]) / deviation[c].
 struct PixelScale {
   std::array<float, 3> mean{0.485f, 0.456f, 0.406f};
   std::array<float, 3> deviation{0.229f, 0.224f, 0.225f};
@@ -25,21 +24,21 @@ struct ImageSpec {
   Stem stem = Stem::imagenet;  // not automatic; small: the first convolution has no stride
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   float dropout = 0;           // of features, before a linear layer
-  float stochastic_depth = 0;  // the largest probability of leaving a sample out of a branch, that of the last block
+  float stochastic_depth = 0;  // the largest probability of dropping a residual branch, that of the last block
   PixelScale pixels = {};
 };
 
-/// `asked`, or where it is automatic the small one of small images and ImageNet's of others.
-Stem stem_for(Stem asked, ImageSize image_size);
+/// Resolves automatic: small for small images, else imagenet.
+Stem stem_for(Stem requested, ImageSize image_size);
 
-/// What the configuration and the data ask for; dropouts that the model does not read stay 0.
+/// The spec for a configuration and data; dropouts that the model does not support stay 0.
 ImageSpec image_spec(const Config& config, const DatasetInfo& data);
 
-/// A classifier whose graph Builder(spec, mode).build(batch) makes. The specification is an ImageSpec or more.
+/// A model whose graph Builder(spec, mode).build(batch) makes. The specification is an ImageSpec or derived from it.
 template <typename Builder, typename Spec = ImageSpec>
 class ImageModel : public Model {
  public:
-  /// `details` tell apart models of this name whose checkpoints do not fit each other; they begin with a blank.
+  /// `details` distinguish models of this name with incompatible checkpoints; they begin with a space.
   ImageModel(std::string name, const Spec& spec, const std::string& details = {})
       : name_(std::move(name)), signature_(fmt::format("{} classes={}{}", name_, spec.classes, details)), spec_(spec) {}
 
@@ -53,7 +52,7 @@ class ImageModel : public Model {
   Spec spec_;
 };
 
-/// The detail of models that differ by their first convolution.
+/// The detail for models that depend on the stem.
 inline std::string stem_detail(Stem stem) { return fmt::format(" stem={}", enum_name(stem)); }
 
 }  // namespace ptrain

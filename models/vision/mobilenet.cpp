@@ -6,12 +6,12 @@
 namespace ptrain {
 namespace {
 
-/// Blocks alike: the first has the stride.
+/// A stage of equal blocks; the first has the stride.
 struct Stage {
   int blocks;
-  std::int64_t channels;  // each makes
+  std::int64_t channels;  // output channels
   int stride;
-  int expansion = 1;  // V2: how many times as many channels are filtered as come in
+  int expansion = 1;  // V2: ratio of filtered to input channels
 };
 
 constexpr std::array<Stage, 5> v1_stages{{{1, 64, 1}, {2, 128, 2}, {2, 256, 2}, {6, 512, 2}, {2, 1024, 2}}};
@@ -21,7 +21,7 @@ constexpr std::array<Stage, 7> v2_stages{
 /// A bottleneck of V3.
 struct Bottleneck {
   int kernel;
-  std::int64_t expanded, channels;  // that are filtered; that it makes
+  std::int64_t expanded, channels;  // filtered channels; output channels
   bool squeezed;
   Activation activation;
   int stride;

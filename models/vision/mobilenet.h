@@ -1,5 +1,5 @@
-// MobileNetV1 (Howard et al. 2017), V2 (Sandler et al. 2018) and V3-Large (Howard et al. 2019): a filter to each
-// channel, then 1x1 convolutions. Variables bear timm's names (mobilenetv1_100) and torchvision's (mobilenet_v2,
+// MobileNetV1 (Howard et al. 2017), V2 (Sandler et al. 2018) and V3-Large (Howard et al. 2019): depthwise convolutions,
+// then 1x1 convolutions. Variables have timm's names (mobilenetv1_100) and torchvision's (mobilenet_v2,
 // mobilenet_v3_large).
 #pragma once
 

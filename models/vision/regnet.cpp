@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-/// Blocks alike: the first halves the image.
+/// A stage of equal blocks; the first halves the image.
 struct RegNetStage {
   int blocks;
   std::int64_t channels;

@@ -1,4 +1,4 @@
-// RegNetY (Radosavovic et al. 2020): bottlenecks with grouped convolutions and squeeze and excitation; variables bear
+// RegNetY (Radosavovic et al. 2020): bottlenecks with grouped convolutions and squeeze and excitation; variables have
 // torchvision's names.
 #pragma once
 

@@ -1,4 +1,4 @@
-// ResNet as a graph builder; variables bear torchvision's names, and in files of networks over clips mmaction2's.
+// ResNet as a graph builder; variables have torchvision's names, and in files of clip models mmaction2's.
 #include "models/vision/resnet.h"
 
 #include "core/base/errors.h"
@@ -29,15 +29,15 @@ const Stages& get_stages(int depth) {
   fail_usage("model.name: resnet{} does not exist: expected resnet18, 34, 50, 101 or 152", depth);
 }
 
-/// mmaction2's name of what torchvision calls `name`: convolutions and norms lie in pairs below a backbone.
+/// mmaction2's name for torchvision's `name`: it groups convolutions and norms in pairs below a backbone.
 std::string segment_network_name(const std::string& name) {
   constexpr std::string_view classifier = "fc.", norm = "bn";
   if (name.starts_with(classifier)) return "cls_head.fc_cls." + name.substr(classifier.size());
-  const std::size_t end = name.rfind('.');  // of what the variable belongs to
+  const std::size_t end = name.rfind('.');  // end of the module's name
   const std::size_t begin = name.rfind('.', end - 1) + 1;
   const std::string before = "backbone." + name.substr(0, begin), part = name.substr(begin, end - begin);
   const std::string variable = name.substr(end);
-  if (part == "0") return before + "conv" + variable;  // of a projection
+  if (part == "0") return before + "conv" + variable;  // part of a projection
   if (part == "1") return before + "bn" + variable;
   if (part.starts_with(norm)) return fmt::format("{}conv{}.bn{}", before, part.substr(norm.size()), variable);
   return fmt::format("{}{}.conv{}", before, part, variable);
@@ -90,7 +90,7 @@ class ResNetBuilder final : public VisionBlocks {
     return blur_pool(name + ".1", max_pool(name + ".0", x, 3, 1, 1));
   }
 
-  /// A 3x3 convolution, norm and ReLU; where images are blurred first, these stay at full size before a stride.
+  /// A 3x3 convolution, norm and ReLU; with blur pooling they run at full size and the blur has the stride.
   ValueId strided(const std::string& name, int number, ValueId x, ConvSpec spec) {
     const bool blur = spec_.blur_pool && spec.stride == 2;
     if (blur) spec.stride = 1;
@@ -113,7 +113,7 @@ class ResNetBuilder final : public VisionBlocks {
     return add_relu(name, y, shortcut(name, x, width, stride));
   }
 
-  /// The identity, or a projection where the shape changes.
+  /// The identity, or a projection if the shape changes.
   ValueId shortcut(const std::string& name, ValueId x, std::int64_t width, int stride) {
     if (stride == 1 && channels(x) == width) return x;
     if (spec_.form == ResNetForm::plain) {
@@ -124,7 +124,7 @@ class ResNetBuilder final : public VisionBlocks {
   }
 
   const ResNetSpec& spec_;
-  NormStart last_norm_;  // of each residual branch
+  NormStart last_norm_;  // in each residual branch
 };
 
 std::string resnet_name(const ResNetSpec& spec) {
@@ -158,7 +158,7 @@ ResNetSpec resnet_spec(const Config& config, const DatasetInfo& data) {
 std::unique_ptr<Model> make_resnet(const ResNetSpec& spec) {
   const bool plain = spec.groups == 1 && spec.group_width == 64;
   if (!get_stages(spec.depth).bottleneck && !plain) {
-    fail_usage("{}: only bottlenecks are grouped or wide", resnet_name(spec));
+    fail_usage("{}: only bottlenecks can be grouped or wide", resnet_name(spec));
   }
   return std::make_unique<ResNet>(spec);
 }

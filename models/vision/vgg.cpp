@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-/// 3x3 convolutions of as many channels each, then an image of half the size.
+/// 3x3 convolutions with equally many channels, then max pooling by 2.
 struct VggStage {
   int convolutions;
   std::int64_t channels;
@@ -16,7 +16,7 @@ constexpr std::array<VggStage, 5> vgg_stages{{{2, 64}, {2, 128}, {3, 256}, {3, 5
 constexpr std::int64_t smallest_vgg_image = 1 << vgg_stages.size();  // px
 constexpr std::int64_t vgg_grid = 7, vgg_hidden = 4096;
 
-/// What stands between a convolution and its ReLU.
+/// Layers between a convolution and its ReLU.
 enum class VggForm { plain, batch_norm };
 const char* vgg_name(VggForm form) { return form == VggForm::plain ? "vgg16" : "vgg16_bn"; }
 
@@ -37,7 +37,7 @@ class VggBuilder final : public VisionBlocks {
   }
 
  private:
-  /// torchvision numbers convolutions, norms, ReLUs and pools through.
+  /// torchvision numbers convolutions, norms, ReLUs and pools consecutively.
   ValueId features(ValueId x) {
     int index = 0;
     const auto next = [&] { return fmt::format("features.{}", index++); };

@@ -1,4 +1,4 @@
-// VGG of 16 layers (Simonyan and Zisserman 2015); variables bear torchvision's names. Dropout is behind each of the two
+// VGG with 16 layers (Simonyan and Zisserman 2015); variables have torchvision's names. Dropout follows each of the two
 // hidden linear layers.
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace ptrain {
 
-/// Convolutions have a bias in both forms. What is left of an image is averaged, or spread, to 7 x 7 as torchvision
-/// does. Throws Error{usage}, and the model does, for images that five halvings leave nothing of.
+/// Convolutions have a bias in both forms. The final feature map is pooled to 7 x 7 as in torchvision. Throws
+/// Error{usage}, and so does the model, for images that are too small for five halvings.
 std::unique_ptr<Model> make_vgg16(const ImageSpec& spec);
-/// Batch norms stand between the convolutions and their ReLUs.
+/// With batch norms between the convolutions and their ReLUs.
 std::unique_ptr<Model> make_vgg16_bn(const ImageSpec& spec);
 
 }  // namespace ptrain

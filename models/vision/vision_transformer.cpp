@@ -11,7 +11,7 @@ namespace {
 
 constexpr int patch_side = 16, vit_blocks = 12, vit_expansion = 4;
 
-/// What forms differ in. A block's parts follow its name.
+/// Differences between the forms. A block's parts follow its name.
 struct PatchForm {
   std::string_view name;
   std::int64_t width;
@@ -52,7 +52,7 @@ class VisionTransformerBuilder final : public VisionBlocks {
     for (int i = 0; i < vit_blocks; ++i) {
       x = block(fmt::format("{}{}", form_.block, i), x, static_cast<float>(i) / static_cast<float>(vit_blocks - 1));
     }
-    // The norm of all tokens would say the same of the first.
+    // Normalising all tokens would give the same result for the first.
     x = layer_norm(std::string(form_.norm), add("first_token", std::make_shared<GatherToken>(), {x}));
     return finish(class_scores(std::string(form_.head), x, normal_start(layer_norm_networks_deviation)));
   }
@@ -61,7 +61,7 @@ class VisionTransformerBuilder final : public VisionBlocks {
   void require_own_size(const Bucket& batch) const {
     if (image_size(batch) == spec().image_size) return;
     fail_usage(
-        "{}: reads images of {} px alone, which its positions are for, not of {} px: leave train.phases and "
+        "{}: reads only images of {} px, for which it has positions, not {} px: leave train.phases and "
         "train.resize out",
         form_.name, spec().image_size, image_size(batch));
   }
@@ -110,7 +110,7 @@ class VisionTransformerBuilder final : public VisionBlocks {
 template <const PatchForm& form>
 std::unique_ptr<Model> make_vision_transformer(const ImageSpec& spec) {
   if (spec.image_size.height % patch_side != 0 || spec.image_size.width % patch_side != 0) {
-    fail_usage("data.image_size: {} px cannot be cut into patches of {} px", spec.image_size, patch_side);
+    fail_usage("data.image_size: {} px cannot be divided into patches of {} px", spec.image_size, patch_side);
   }
   return std::make_unique<ImageModel<VisionTransformerBuilder<form>>>(std::string(form.name), spec,
                                                                       fmt::format(" image_size={}", spec.image_size));

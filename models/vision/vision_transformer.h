@@ -6,8 +6,8 @@
 
 namespace ptrain {
 
-/// Positions are for images of the specification's size. Throws Error{usage} when patches do not divide it, and the
-/// model does for images of another size.
+/// Positions are for images of the specification's size. Throws Error{usage} when patches do not divide it, and so does
+/// the model for images of another size.
 std::unique_ptr<Model> make_vit_b_16(const ImageSpec& spec);
 std::unique_ptr<Model> make_deit_small(const ImageSpec& spec);
 

@@ -40,7 +40,7 @@ class Tensor(Structure):
 
 
 def load(path=None):
-    """The library, with what its functions take; PTRAIN_LIBRARY names it where the system does not find it."""
+    """The library, with its functions' argument types; PTRAIN_LIBRARY is its path if the system does not find it."""
     library = ctypes.CDLL(path or os.environ.get("PTRAIN_LIBRARY", "libptrain.so.0"))
     for name, result, *arguments in (
             ("version", c_char_p), ("last_error", c_char_p),
@@ -59,20 +59,20 @@ def load(path=None):
 
 class Model:
     def __init__(self, folder, library=None, **options):
-        """Options as ptrain_options has them. Raises RuntimeError with the library's own line."""
+        """Options as in ptrain_options. Raises RuntimeError with the library's error message."""
         self.library, self.handle = library or load(), c_void_p()
         self.check(self.library.ptrain_open(os.fsencode(folder), byref(Options(**options)), byref(self.handle)))
         self.about = Description()
         self.check(self.library.ptrain_describe(self.handle, byref(self.about)))
-        tell = self.library.ptrain_input, self.library.ptrain_answer
+        describe = self.library.ptrain_input, self.library.ptrain_answer
         count = self.library.ptrain_input_count(self.handle), self.library.ptrain_answer_count(self.handle)
-        self.inputs, self.answers = (dict(self.form(tell[i], at) for at in range(count[i])) for i in range(2))
+        self.inputs, self.answers = (dict(self.form(describe[i], at) for at in range(count[i])) for i in range(2))
         self.classes = [self.library.ptrain_class_name(self.handle, i).decode() for i in range(self.about.classes)]
 
-    def form(self, tell, index):
-        """A tensor's (name, (type, shape, limit)); -1 in a shape stands for the rows, or for any length."""
+    def form(self, describe, index):
+        """A tensor's (name, (type, shape, limit)); -1 in a shape means the rows, or any length."""
         about = TensorForm()
-        self.check(tell(self.handle, index, byref(about)))
+        self.check(describe(self.handle, index, byref(about)))
         return about.name.decode(), (about.type, tuple(about.shape[: about.rank]), about.limit)
 
     def clone(self):
@@ -101,7 +101,7 @@ class Model:
         return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
 
     def packed(self, tensors):
-        """{name: (type, shape, array)} as the library takes them, and what has to live as long."""
+        """{name: (type, shape, array)} for the library, and the objects that must live as long."""
         kept = [(c_int64 * len(shape))(*shape) for _, shape, _ in tensors.values()]
         return (Tensor * len(tensors))(*(
             Tensor(name.encode(), kind, len(shape), kept[i], ctypes.addressof(data))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fine-tuning of BERT or one of its kin in PyTorch, the same work as `ptrain run` with synthetic text; prints one line of JSON.
+"""Fine-tuning of BERT or a related model in PyTorch, the same work as `ptrain run` with synthetic text; prints one line of JSON.
 
 transformers' ...ForSequenceClassification with SDPA attention and a padding mask, fused AdamW, dropout as in training.
 """

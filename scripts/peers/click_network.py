@@ -1,9 +1,9 @@
-"""Wide & Deep in plain PyTorch, over numbers and hashed words."""
+"""Wide & Deep in plain PyTorch, for dense and hashed categorical features."""
 import torch
 
 
 class WideDeep(torch.nn.Module):
-    """Wide & Deep: numbers and words, a weight of each, and all of them through layers."""
+    """Wide & Deep: a weight per feature (wide), and all features through layers (deep)."""
     TABLES = ("wide.words.weight", "deep.words.weight")
 
     def __init__(self, numbers, categories, hash_buckets, embedding_size):

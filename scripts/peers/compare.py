@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the same training in ptrain and in its peers by turns and prints the ratios; needs no packages itself.
+"""Runs the same training in ptrain and in its peers, interleaved, and prints the ratios; needs no packages itself.
 
     scripts/peers/compare.py --out results/MACHINE/peers.json      # all cases: an hour or two on two cores
     scripts/peers/compare.py --cases resnet50-64 --precisions fp32 --repeats 1
@@ -7,10 +7,11 @@
     scripts/peers/compare.py --table results/MACHINE/peers.json    # only prints the table of a saved file
     scripts/peers/compare.py --table results/MACHINE/peers.json --brief    # its columns for a README
 
-The peers: PyTorch eager and compiled; with --variants also compiled by AMD's zentorch, and JAX (the usual four cases),
+The peers: PyTorch eager and compiled; with --variants also compiled by AMD's zentorch, and JAX (the default four cases),
 each in its own environment. Every measurement is a fresh process; rounds go ptrain, eager, compiled, ptrain, ... so that
-drift of the machine hits all alike. Speed: median over rounds, against the fastest peer. Memory: ptrain's largest peak
-against the smallest of the peers'. A peer far behind in its first round runs in no other. The result is written after every measurement; a failure is a record in it.
+drift of the machine affects all alike. Speed: median over rounds, against the fastest peer. Memory: ptrain's largest
+peak against the smallest of the peers'. A peer that is much slower in its first round runs in no other. The result is
+written after every measurement; a failure is a record in it.
 """
 import argparse
 import dataclasses
@@ -25,8 +26,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# By device: ptrain's AMP level, its dtype and what PyTorch does instead. fp16 parameters without master weights do not
-# train in PyTorch, so that O2 on a GPU is compared with autocast too.
+# By device: ptrain's AMP level, its dtype and PyTorch's equivalent. fp16 parameters without master weights do not train
+# in PyTorch, so that O2 on a GPU is compared with autocast too.
 PEERS = ("eager", "compiled", "zentorch", "jax")
 FAR_BEHIND = 1.25  # a peer slower than the fastest by this factor does not run again
 AMP = {"cpu": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "bf16", "bf16"), "O2": ("O2", "bf16", "pure-bf16")},
@@ -35,14 +36,14 @@ AMP = {"cpu": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "bf16", "bf16"), "O2
 
 @dataclasses.dataclass
 class Case:
-    """One model and size. `keys` are ptrain's, `peer` is the script with the options that mean the same."""
+    """One model and size. `keys` are ptrain's, `peer` is the script with equivalent options."""
     name: str
     title: str
     steps: int  # timed
     keys: dict
     peer: list
     warmup: int = 4
-    jax: list = dataclasses.field(default_factory=list)  # of jax_peer.py, where that has the network
+    jax: list = dataclasses.field(default_factory=list)  # for jax_peer.py, if it has the network
 
     def ptrain_keys(self, device, precision, threads):
         level, dtype, _ = AMP[device][precision]
@@ -74,7 +75,7 @@ def bert(name, title, size, keys, length, batch, steps, warmup=4):
 
 
 def encoder(name, title, kin, size, vocabulary):
-    """One of BERT's kin, of BERT-base's width."""
+    """A model related to BERT, of BERT-base's width."""
     case = bert(name, title, size, {"model.name": name, "model.vocab_size": vocabulary}, 128, 8, 5, 3)
     return dataclasses.replace(case, peer=[*case.peer, "--kin", kin, "--vocab", vocabulary], jax=[])
 
@@ -120,7 +121,7 @@ CASES = {
              {"model.weights": "weights/all-minilm-l6-v2/model.safetensors",  # scripts/fetch_weights.sh
               "data.vocab": "weights/all-minilm-l6-v2/vocab.txt"}, 64, 32, 16),
     ],
-    # The other networks, measured where --zoo or --cases asks for them.
+    # The other networks, measured with --zoo or --cases.
     "zoo": [
         zoo("resnet50_vd", "ResNet-50-D", "resnet50d", keys={"model.stem": "imagenet"}),
         zoo("resnext50_32x4d", "ResNeXt-50 32x4d", "resnext50_32x4d", keys={"model.stem": "imagenet"}),
@@ -155,7 +156,7 @@ def run(command, environment=None):
     try:
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment,
                               check=False, cwd=ROOT)
-    except OSError as error:  # no such program
+    except OSError as error:  # program not found
         return "", str(error)
     if done.returncode == 0:
         return done.stdout, None
@@ -180,7 +181,7 @@ def run_ptrain(options, case, precision):
 
 
 def peer_command(options, case, precision, peer):
-    """The command of one peer; empty when it has not this case."""
+    """The command of one peer; empty when it does not have this case."""
     common = ["--dtype", AMP[options.device][precision][2], "--steps", case.steps, "--warmup", case.warmup]
     scripts = ROOT / "scripts/peers"
     if peer == "jax":
@@ -310,7 +311,7 @@ def parse_options():
     parser.add_argument("--device", choices=list(AMP), default="cpu")
     parser.add_argument("--cases", nargs="+", choices=sorted({case.name for cases in CASES.values() for case in cases}),
                         help="default: all of the device")
-    parser.add_argument("--zoo", action="store_true", help="the other networks instead of the usual four")
+    parser.add_argument("--zoo", action="store_true", help="the other networks instead of the default four")
     parser.add_argument("--precisions", nargs="+", choices=list(AMP["cpu"]), default=list(AMP["cpu"]))
     parser.add_argument("--variants", nargs="+", choices=PEERS, default=PEERS[:2])
     parser.add_argument("--repeats", type=int, default=3)
@@ -327,7 +328,7 @@ def parse_options():
 
 
 def still_in(entry, variants):
-    """The peers worth another round: those that were not far behind the fastest in what they have run."""
+    """The peers worth another round: those that were not much slower than the fastest so far."""
     speeds = {name: peer["speed"] for name, peer in get_peers(entry).items()}
     slowest = max(speeds.values(), default=0) / FAR_BEHIND
     return [name for name in variants if not entry[name] or speeds.get(name, 0) > slowest]

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the same inference in ptrain, PyTorch, ONNX Runtime and OpenVINO by turns and prints the ratios.
+"""Runs the same inference in ptrain, PyTorch, ONNX Runtime and OpenVINO, interleaved, and prints the ratios.
 
     scripts/peers/infer_compare.py --images PHOTOS --texts data/sst2/dev.tsv --out results/MACHINE/infer_peers.json
     scripts/peers/infer_compare.py --cases resnet50-224 --precisions fp32 --rounds 2 --seconds 3
     scripts/peers/infer_compare.py --table results/MACHINE/infer_peers.json  # only prints the table of saved files
 
 Needs the environment that scripts/peers/setup.sh makes. A network is trained for one step, exported as ptrain's folder
-and as ONNX, and asked made-up inputs: one at a time (single_stream, 90th percentile of latency) and in batches
+and as ONNX, and run on synthetic inputs: one at a time (single_stream, 90th percentile of latency) and in batches
 (offline, samples/s). In int8 it is what ptrain quantize made for that batch, calibrated on --images or --texts; ONNX
 Runtime and OpenVINO run its QDQ file. Rounds go ptrain, torch, ONNX Runtime, OpenVINO, ptrain, ... so that drift of the
-machine hits all alike; a peer's process lives through the rounds, asleep while another is measured. Figures are medians
+machine affects all alike; a peer's process lives through the rounds, asleep while another is measured. Figures are medians
 over rounds. The result is written after every measurement; a failure is a record in it. All cases take an hour on two
 cores.
 """
@@ -60,7 +60,7 @@ CASES = [
 
 
 class Peer:
-    """A process of infer_peer.py, which measures when it is asked; its failure is the record of every round."""
+    """A process of infer_peer.py, which measures on request; its failure is the record of every round."""
 
     def __init__(self, options, case, precision, batch, runtime, model):
         self.complaints = tempfile.TemporaryFile("w+")
@@ -99,7 +99,7 @@ def make_models(options, case, folder):
     config.write_text("model: {name: %s, classes: %d}\ndata: {source: synthetic}\n"
                       % (case.keys["model.name"], case.keys["model.classes"]))
     keys = {"train.steps": 1, "data.batch_size": 2, "data.synthetic_samples": 4, "eval.every_epochs": 0, **case.keys}
-    if "--length" in case.peer and "int8" in options.precisions:  # a model of made-up text has no vocabulary to calibrate with
+    if "--length" in case.peer and "int8" in options.precisions:  # a model of synthetic text has no vocabulary to calibrate with
         keys |= {"data.source": "tsv", "data.path": options.texts.absolute().parent, "data.train_file": options.texts.name,
                  "data.dev_file": options.texts.name, "data.vocab": VOCAB}
     overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""MLPerf's own LoadGen drives libptrain, and its summary stands beside that of ptrain bench infer.
+"""Runs MLPerf's LoadGen on libptrain and compares its summary with that of ptrain bench infer.
 
   pip install mlcommons-loadgen
   PTRAIN_LIBRARY=PREFIX/lib/libptrain.so scripts/peers/loadgen.py MODEL --scenario single_stream --rounds 4
 
-Both measure the same kernels with the same policy, in turns: a server answers whatever waits, at most --batch at once. Of
-server, LoadGen is asked for 5 % more than ptrain found and then for less, in steps of 1 %, until it calls a run valid, each
-time with arrivals by another seed; both figures are the rate at which samples came, which is by chance not quite what was
-asked for.
+Both measure the same kernels with the same policy, alternately: a server takes all waiting samples, at most --batch at
+once. For server, LoadGen starts at 5 % above ptrain's rate and goes down in steps of 1 % until it calls a run valid,
+each time with arrivals from another seed; both results are the rate at which samples arrived, which differs slightly
+from the requested one by chance.
 """
 import argparse
 import ctypes
@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT / "scripts/examples"))
 from ptrain_model import IMAGES, INT32, UINT8, LOGITS, Model, Tensor  # noqa: E402
 
 SEEDS = itertools.count(1)
-SAMPLES = 1024  # of the library that LoadGen draws from; all have the same size, and take the same time
+SAMPLES = 1024  # of the library that LoadGen draws from; all have the same size and take the same time
 SCENARIOS = {"single_stream": "SingleStream", "multi_stream": "MultiStream", "server": "Server", "offline": "Offline"}
 RESULT = {  # the line of LoadGen's summary, and its unit against ptrain's
     "single_stream": (r"^90(?:\.0+)?(?:th)? percentile latency \(ns\) *: *([0-9.]+)", 1e-6),
@@ -43,7 +43,7 @@ RESULT = {  # the line of LoadGen's summary, and its unit against ptrain's
 
 
 class Question:
-    """Made-up inputs, so many at once, ready to be asked again and again."""
+    """Synthetic inputs in batches of that size, reused for all queries."""
 
     def __init__(self, model, count):
         about, draw = model.about, random.Random(count)
@@ -63,12 +63,12 @@ class Question:
 
 
 class Answerer:
-    """Answers LoadGen's queries: in its own thread or, of server, in one that takes whatever waits."""
+    """Answers LoadGen's queries: in its own thread or, for server, in one that takes all waiting samples."""
 
     def __init__(self, model, scenario, batch):
         self.model, self.scenario, self.batch = model, scenario, batch
         self.questions = {count: Question(model, count) for count in range(1, batch + 1)}
-        for question in self.questions.values():  # plans are compiled before anything is measured
+        for question in self.questions.values():  # compiles plans before anything is measured
             question.ask(model)
             question.ask(model)
         self.waiting = queue.SimpleQueue()
@@ -158,7 +158,7 @@ def main():
     at_once = {"single_stream": 1, "multi_stream": 8}.get(arguments.scenario, arguments.batch)
     answerer, pairs = None, []
     for _ in range(arguments.rounds):
-        report = ptrain_report(arguments)  # first: the kernels that it chooses are found in the cache
+        report = ptrain_report(arguments)  # first: it chooses the kernels, and LoadGen's run finds them in the cache
         answerer = answerer or Answerer(Model(arguments.model, max_batch=at_once, search=1), arguments.scenario, at_once)
         rate = 1.05 * report["result"] if arguments.scenario == "server" else report["samples_per_second"]
         summary = loadgen(answerer, arguments, rate)

@@ -40,7 +40,7 @@ def prepare(options):
 def compiled(options, model):
     if not options.compile:
         return model
-    if options.backend == "zentorch":  # AMD's; it registers itself, and takes no mode
+    if options.backend == "zentorch":  # AMD's; it registers itself, and has no mode
         import zentorch
         return torch.compile(model, backend=zentorch.__name__)
     return torch.compile(model, mode=options.compile_mode)
@@ -78,7 +78,7 @@ class CudaClock:
 def measure(options, build, samples_per_step):
     """Calls build() -> (step_loss, optimizer): step_loss(index) runs the forward pass and returns the loss. Prints JSON."""
     cuda = options.device == "cuda"
-    baseline = 0 if cuda else peak_rss_bytes()  # the interpreter and its libraries, before there is a model
+    baseline = 0 if cuda else peak_rss_bytes()  # the interpreter and its libraries, before the model exists
     step_loss, optimizer = build()
     low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(options.dtype)
     scaler = torch.amp.GradScaler(options.device, enabled=options.dtype == "fp16")
@@ -92,7 +92,7 @@ def measure(options, build, samples_per_step):
         scaler.step(optimizer)
         scaler.update()
         optimizer.zero_grad(set_to_none=True)
-        losses.append(loss.detach().clone())  # read at the end: the host does not wait for the device
+        losses.append(loss.detach().clone())  # read at the end, so that the host does not wait for the device
         if index >= options.warmup:
             clock.mark()
     times = clock.seconds()

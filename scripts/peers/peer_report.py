@@ -1,4 +1,4 @@
-"""What every training peer says at its end, whatever its framework; needs no packages."""
+"""The final report of every training peer, for any framework; needs no packages."""
 import json
 import resource
 import statistics
@@ -9,7 +9,7 @@ def peak_rss_bytes():
 
 
 def print_report(samples_per_step, times, **facts):
-    """One line of JSON: `facts`, and what follows from the seconds of each step."""
+    """One line of JSON: `facts`, and metrics from the seconds of each step."""
     percentiles = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else times * 99
     print(json.dumps({
         **facts,

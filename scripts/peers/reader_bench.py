@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ptrain's image reader against torchvision's, one thread each, by turns: decode, augment, uint8 out.
+"""ptrain's image reader against torchvision's, one thread each, interleaved: decode, augment, uint8 out.
 
 Usage: reader_bench.py READER_BENCH IMAGES [--size 224] [--rounds 4] [--seconds 3] [--out FILE.json]
 READER_BENCH is the program of that name in the build folder (ninja reader_bench); IMAGES is a folder of JPEG files.

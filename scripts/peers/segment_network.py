@@ -44,7 +44,7 @@ class Recognizer(torch.nn.Module):
         self.cls_head.fc_cls = net.fc
 
     def forward(self, images):
-        """[clips * frames, 3, H, W], the frames of a clip behind one another: [clips, classes]."""
+        """[clips * frames, 3, H, W], the frames of a clip consecutive: [clips, classes]."""
         x = torch.nn.functional.max_pool2d(torch.relu(self.backbone.conv1(images)), 3, stride=2, padding=1)
         for name in ("layer1", "layer2", "layer3", "layer4"):
             x = getattr(self.backbone, name)(x)

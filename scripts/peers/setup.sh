@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes the Python environment of the PyTorch peers in $PTRAIN_PEERS_VENV (default .deps/peers): about 1 GB, CPU build.
+# Creates the Python environment of the PyTorch peers in $PTRAIN_PEERS_VENV (default .deps/peers): about 1 GB, CPU
+# build.
 #   usage: scripts/peers/setup.sh [--all]
-#   --all  also one for AMD's zentorch, which wants a PyTorch of its own, and one for JAX, beside it (-zentorch, -jax)
+#   --all  also one for AMD's zentorch, which needs its own PyTorch, and one for JAX, next to it (-zentorch, -jax)
 set -euo pipefail
 . "$(dirname "$0")/../usage.sh"
 cd "$(dirname "$0")/../.."
@@ -19,7 +20,8 @@ if [[ ${1:-} == --all ]]; then
   install_in "$venv-zentorch" 'torch==2.14.*' zentorch torchvision timm transformers numpy
   install_in "$venv-jax" jax
 fi
-# PyTorch's own index has the build without CUDA; PyPI's build runs the same CPU code where that index is out of reach.
+# PyTorch's own index has the build without CUDA; PyPI's build, used if that index is unreachable, runs the same CPU
+# code.
 install_in "$venv" torch torchvision --index-url https://download.pytorch.org/whl/cpu || install_in "$venv" torch torchvision
 install_in "$venv" timm transformers safetensors numpy onnx onnxruntime openvino
 "$venv/bin/python" -c 'import torch, transformers; print("PyTorch", torch.__version__, "transformers", transformers.__version__)'

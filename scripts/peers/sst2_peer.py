@@ -31,7 +31,7 @@ def parse_options():
 
 
 def make_model(config):
-    """Weights from the file but for the classifier: normal(0, 0.02), bias 0 (transformers' initializer_range)."""
+    """Weights from the file except the classifier: normal(0, 0.02), bias 0 (transformers' initializer_range)."""
     weights = (ROOT / config["model"]["weights"]).parent
     dropout = config["model"].get("dropout", 0.1)
     return transformers.BertForSequenceClassification.from_pretrained(

@@ -1,4 +1,4 @@
-"""Labelled sentences for the PyTorch side, tokenised by transformers as ptrain's tsv source does it itself."""
+"""Labelled sentences for the PyTorch side, tokenised by transformers as ptrain's tsv source does."""
 import pathlib
 
 import torch
@@ -8,7 +8,7 @@ import transformers
 def load(path, vocab, max_length):
     """(input_ids, attention_mask [rows, max_length], labels [rows]) of a TSV file of `sentence<TAB>label` rows."""
     rows = [line.rsplit("\t", 1) for line in pathlib.Path(path).read_text(encoding="utf-8").split("\n") if line]
-    rows = [(sentence, int(label)) for sentence, label in rows if label.isdigit()]  # without the header, if there is one
+    rows = [(sentence, int(label)) for sentence, label in rows if label.isdigit()]  # skips a header if there is one
     tokenizer = transformers.BertTokenizer.from_pretrained(str(pathlib.Path(vocab).parent), do_lower_case=True)
     encoded = tokenizer([sentence for sentence, _ in rows], padding="max_length", truncation=True,
                         max_length=max_length, return_tensors="pt")

@@ -263,7 +263,7 @@ class Refusals(Api):
                 ("S from 1 to 12", {"input_ids": words(*[2] * 13)}),
                 ("which is missing", {"attention_mask": words(1, 1)}),
                 ("expected shape [1, 3]", {"input_ids": words(2, 5, 3), "attention_mask": words(1, 1)}),
-                ("zeros behind", {"input_ids": words(2, 5, 3), "attention_mask": words(1, 0, 1)}),
+                ("zeros after", {"input_ids": words(2, 5, 3), "attention_mask": words(1, 0, 1)}),
                 ("at least one", {"input_ids": words(2, 5, 3), "attention_mask": words(0, 0, 0)}),
                 ("expected 0 to 1", {"input_ids": words(2, 5, 3), "token_type_ids": words(0, 2, 0)}),
                 ("expected i32 or i64, got f32", {"input_ids": (FLOAT32, (1, 3), (ctypes.c_float * 3)())})):

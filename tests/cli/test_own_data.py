@@ -95,7 +95,7 @@ class OwnData(ProgramTest):
         trained = self.train("own")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         report = self.report("own")
-        self.assertTrue(report["notes"][0].endswith("reviews.csv: is not UTF-8, read as gb18030 (data.encoding names another)"))
+        self.assertTrue(report["notes"][0].endswith("reviews.csv: is not UTF-8, read as gb18030 (data.encoding overrides this)"))
         self.assertEqual(report["model"]["labels"], ["好评", "差评"])
         self.assertEqual(json.loads((self.folder / "own/model.json").read_text())["class_names"], ["好评", "差评"])
         self.assertEqual(report["data"], {"training_samples": 96, "evaluation_samples": 24, "unknown_tokens": 0,

@@ -130,10 +130,10 @@ class Documents(ProgramTest):
                 os.mkfifo(self.folder / "images" / split / label / "x.jpg")
         for place in (fifo, "/dev/zero"):
             with self.subTest(place):
-                self.assert_one_line_error(run("compare", place, place), 1, str(place), "no regular file")
+                self.assert_one_line_error(run("compare", place, place), 1, str(place), "not a regular file")
                 self.assert_one_line_error(
                     run("eval", self.config, "-o", f"model.weights={place}", "--out", self.folder / "e"), 1,
-                    str(place), "no regular file")
+                    str(place), "not a regular file")
         self.assert_one_line_error(
             run("data", "pack", self.folder / "images", "--out", self.folder / "packed"), 1, "none of its 2 images can be decoded")
         self.assertTrue(images.exists())

@@ -377,7 +377,7 @@ std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound_l
 
 void CudnnGraph::run(std::size_t plan, std::span<void* const> pointers, void* workspace) const {
   if (emulation::fails("plan " + parts_->plan_names[plan])) fail("cuDNN: {}: emulated", parts_->plan_names[plan]);
-  invariant(pointers.size() == parts_->bound.size(), "a cuDNN graph is bound wrongly");
+  invariant(pointers.size() == parts_->bound.size(), "a cuDNN graph is run with the wrong tensors");
   for (std::size_t i = 0; i < pointers.size(); ++i) {
     const std::size_t bytes = parts_->bound[i].offsets ? 16 : bound()[i].span_bytes();  // ragged: what offsets say
     emulation::require_device_memory("a tensor of a cuDNN graph", pointers[i], bytes, 16);

@@ -97,7 +97,7 @@ TEST(Faults, WhereCudnnOrdersMasksOtherwiseOwnKernelsWriteAndReadThem) {
   int own = 0, persistent = 0;
   for (const NodeProfile& node : result.kernels) {
     if (!node.type.starts_with("batch_norm")) continue;
-    own += node.record.implementation == "native:spatial (cuDNN orders the bits of masks otherwise)";
+    own += node.record.implementation == "native:spatial (cuDNN orders the bits of masks differently)";
     persistent += node.record.batch_norm == BatchNormPart::persistent;
   }
   EXPECT_GT(own, 0);

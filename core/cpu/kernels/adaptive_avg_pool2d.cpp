@@ -1,4 +1,4 @@
-// Means over a grid of windows, and their gradient; a row of windows or pixels at a time.
+// Adaptive average pooling and its gradient; a row of windows or pixels at a time.
 #include "core/ops/image/adaptive_avg_pool2d.h"
 
 #include "core/base/parallel.h"

@@ -1,5 +1,5 @@
 // Average pooling: each output pixel takes sixteen channels at a time through its window, in rows of output pixels. In
-// the gradient each input pixel gathers from the windows that hold it, so threads never write the same place.
+// the gradient each input pixel gathers from the windows that contain it, so threads never write the same place.
 #include "core/ops/image/avg_pool2d.h"
 
 #include "core/base/parallel.h"
@@ -10,16 +10,16 @@ namespace ptrain::cpu {
 namespace {
 
 struct Range {
-  std::int64_t first, last;  // the last is not in it
+  std::int64_t first, last;  // `last` is exclusive
   std::int64_t count() const { return last - first; }
 };
 
-/// The pixels under output `out`.
+/// The pixels in the window of output `out`.
 Range window(std::int64_t out, std::int64_t size, const AvgPool2dAttributes& pool) {
   return {out * pool.stride, std::min<std::int64_t>(size, out * pool.stride + pool.kernel)};
 }
 
-/// The outputs whose windows hold pixel `in`.
+/// The outputs whose windows contain pixel `in`.
 Range holders(std::int64_t in, std::int64_t outputs, const AvgPool2dAttributes& pool) {
   return {in < pool.kernel ? 0 : (in - pool.kernel) / pool.stride + 1, std::min(outputs, in / pool.stride + 1)};
 }

@@ -1,4 +1,4 @@
-// One number a row: too little work for more than one thread.
+// One number per row: too little work for more than one thread.
 #include "core/ops/binary_cross_entropy.h"
 
 #include "core/cpu/cpu_kernels.h"
@@ -8,7 +8,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// The rows that count; 1 where none does.
+/// Number of rows that count; 1 if none does.
 double counted_rows(const std::int32_t* labels, std::int64_t rows) {
   const auto ignored = std::count(labels, labels + rows, ignored_label);
   return static_cast<double>(std::max<std::ptrdiff_t>(1, rows - ignored));

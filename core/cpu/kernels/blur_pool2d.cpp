@@ -1,5 +1,5 @@
-// Blur pooling and its gradient: a pixel takes sixteen channels at a time from the few that it is made of, which the
-// same filter says in both directions.
+// Blur pooling and its gradient: a pixel is a weighted sum of a few others, sixteen channels at a time; the same filter
+// gives the weights in both directions.
 #include "core/ops/image/blur_pool2d.h"
 
 #include "core/base/parallel.h"
@@ -12,13 +12,13 @@
 namespace ptrain::cpu {
 namespace {
 
-/// What a pixel along one axis is made of: from `begin` on, so much of each.
+/// Weights of the source pixels along one axis, from `begin` on.
 struct Mixture {
   std::int64_t begin, count;
   std::array<float, 3> shares;
 };
 
-/// From large to small.
+/// From the large image to the small one.
 struct Forward {
   static Mixture mixture(std::int64_t to, std::int64_t from_size, std::int64_t) {
     return gathered(blurred_pixels(to, from_size), [&](std::int64_t from) { return blur_share(to, from, from_size); });
@@ -33,7 +33,7 @@ struct Forward {
   }
 };
 
-/// From small to large.
+/// From the small image to the large one.
 struct Backward {
   static Mixture mixture(std::int64_t to, std::int64_t, std::int64_t to_size) {
     return Forward::gathered(blurred_outputs(to, to_size),

@@ -1,4 +1,4 @@
-// Rows are copied part by part; every thread has rows of its own.
+// Copies rows part by part; every thread has rows of its own.
 #include "core/ops/concat.h"
 
 #include "core/base/parallel.h"
@@ -9,14 +9,14 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Bytes that each part has of every row.
+/// Bytes of each part in every row.
 std::vector<std::size_t> row_bytes(std::span<const TensorDesc> parts, std::int64_t rows) {
   std::vector<std::size_t> bytes;
   for (const TensorDesc& part : parts) bytes.push_back(part.bytes() / static_cast<std::size_t>(rows));
   return bytes;
 }
 
-/// Calls copy(part, its row, the row's place in the whole, bytes) for every part of every row.
+/// Calls copy(part, its row, the address in the concatenation, bytes) for every part of every row.
 template <typename Copy>
 void for_parts(std::int64_t rows, const std::vector<std::size_t>& parts, std::byte* whole, Copy&& copy) {
   std::size_t width = 0;

@@ -1,5 +1,5 @@
-// Convolutions with parts of batch norms, as oneDNN allows: the plain convolution, after a pass for the prologue and
-// before one for the sums. What the fused kernels of other backends are compared with.
+// Convolutions with parts of batch norms, through oneDNN: the plain convolution after a pass for the prologue and
+// before one for the sums. The reference for fused kernels of other backends.
 #include "core/ops/image/conv2d_batch_norm.h"
 
 #include "core/cpu/cpu_kernels.h"
@@ -17,7 +17,7 @@ namespace {
 std::byte* after(void* memory, std::size_t bytes) { return static_cast<std::byte*>(memory) + bytes; }
 const float* floats(const void* memory) { return static_cast<const float*>(memory); }
 
-/// A kernel that does a part of what `context`'s does.
+/// A kernel for a part of `context`'s op.
 std::unique_ptr<Kernel> make_part(const KernelContext& context, KernelFactory make, const Op& op,
                                   const std::vector<TensorDesc>& inputs, const TensorDesc& output) {
   return make({op, inputs, std::span(&output, 1), context.options, context.search_cache, context.collectives});
@@ -126,7 +126,7 @@ class Conv2dBatchNormGradInputKernel final : public Kernel {
   }
 
  private:
-  /// dz where the norm's output is positive, and its sums, plain and times x - mean.
+  /// dz where the norm's output is positive, and its sums: plain, and times x - mean.
   template <typename T>
   void mask_and_sum(const KernelArgs& args, float* partial) const {
     const auto* x = static_cast<const T*>(args.inputs[Op::x]);

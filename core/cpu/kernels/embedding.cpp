@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t column_grain = 64;
 
-/// A run of columns of row-major matrices that share their width.
+/// A range of columns of row-major matrices that share their width.
 struct Columns {
   std::int64_t begin;
   std::int64_t end;
@@ -84,10 +84,10 @@ class EmbeddingGradKernel final : public Kernel {
   std::int64_t tokens_;
   std::int64_t rows_;
   std::int64_t width_;
-  std::int64_t bag_;  // tokens to a row of dy
+  std::int64_t bag_;  // tokens per row of dy
 };
 
-/// How many sequences the tokens of a BERT embedding, or its gradient, make up; `slot` is the input of packed ones'
+/// Number of sequences in the tokens of a BERT embedding or its gradient; `slot` is the input with packed sequences'
 /// offsets.
 std::int64_t sequence_count(const KernelContext& context, std::size_t slot) {
   return context.inputs.size() > slot ? context.inputs[slot].shape[0] - 1 : context.inputs[0].shape[0];

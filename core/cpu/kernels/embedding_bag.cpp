@@ -1,4 +1,4 @@
-// A bag's rows are added up in order by one thread.
+// One thread adds the rows of a bag in order.
 #include "core/ops/sparse/embedding_bag.h"
 
 #include "core/base/parallel.h"

@@ -8,7 +8,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// The rows of x (or dx), padded or packed, and the one that is selected of each of `batch` sequences.
+/// The rows of x (or dx), padded or packed, and the selected row of each of `batch` sequences.
 struct Layout {
   std::int64_t batch;
   std::int64_t length;  // of padded sequences

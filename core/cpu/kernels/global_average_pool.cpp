@@ -1,4 +1,4 @@
-// The mean over all pixels of each channel, and its gradient; a sample, of one image or several, at a time.
+// Global average pooling of each channel, and its gradient; one sample, of one image or several, at a time.
 #include "core/ops/image/global_average_pool.h"
 
 #include "core/base/parallel.h"

@@ -1,4 +1,4 @@
-// A factor for each channel, and its gradient, in one pass over the data each.
+// Scales each channel, and its gradient, in one pass over the data each.
 #include "core/ops/normalization/layer_scale.h"
 
 #include "core/cpu/cpu_kernels.h"

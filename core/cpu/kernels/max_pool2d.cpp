@@ -19,7 +19,7 @@ struct Window {
         last(std::min<std::int64_t>(pool.kernel, size - start)) {}
 };
 
-/// Of 8-bit integers, whose order is that of the real values they stand for.
+/// For 8-bit integers, which compare as the real values that they represent.
 template <typename T>
 class Int8MaxPool2dKernel final : public Kernel {
  public:
@@ -108,7 +108,7 @@ class MaxPool2dKernel final : public Kernel {
   TensorDesc x_, y_;
 };
 
-/// Each input pixel gathers from the windows that hold it, so threads never write the same place.
+/// Each input pixel gathers from the windows that contain it, so threads never write the same place.
 class MaxPool2dGradKernel final : public Kernel {
  public:
   explicit MaxPool2dGradKernel(const KernelContext& context)
@@ -133,7 +133,7 @@ class MaxPool2dGradKernel final : public Kernel {
   }
 
  private:
-  /// Output positions whose window holds input position `in`: [first, last).
+  /// Output positions whose window contains input position `in`: [first, last).
   struct Holders {
     std::int64_t first, last;
     Holders(std::int64_t in, std::int64_t outputs, const MaxPool2dAttributes& pool) {

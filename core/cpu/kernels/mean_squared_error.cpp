@@ -1,4 +1,4 @@
-// One number a row: too little work for more than one thread.
+// One number per row: too little work for more than one thread.
 #include "core/ops/mean_squared_error.h"
 
 #include "core/cpu/cpu_kernels.h"
@@ -8,7 +8,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// The rows that have a target; 1 where none has.
+/// Number of rows with a target; 1 if there is none.
 double rows_with_target(const float* targets, std::int64_t rows) {
   const auto counted = std::count_if(targets, targets + rows, [](float target) { return !std::isnan(target); });
   return static_cast<double>(std::max<std::ptrdiff_t>(1, counted));

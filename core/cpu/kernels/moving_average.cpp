@@ -22,7 +22,7 @@ class MovingAverageKernel final : public Kernel {
 
  private:
   std::int64_t count_;
-  float share_;  // of the new values
+  float share_;  // weight of the new values
 };
 
 }  // namespace

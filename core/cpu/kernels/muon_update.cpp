@@ -24,7 +24,7 @@ struct Matrix {
   Matrix transposed() const { return {columns, rows, tag == Tag::ab ? Tag::ba : Tag::ab}; }
 };
 
-/// left right, of two inputs, or of one that is both.
+/// The product of two matrices in two inputs, or in one input that is both.
 std::unique_ptr<OnednnOperation> make_product(const Matrix& left, const Matrix& right) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const Matrix out{left.rows, right.columns};
@@ -84,7 +84,7 @@ class MuonUpdateKernel final : public Kernel {
     return 2 * padded_bytes(attributes_.segment.count) + 2 * padded_bytes(gram_count());
   }
 
-  /// Gradients of a low-precision parameter are low too, or fp32 when they were accumulated.
+  /// Gradients of a low-precision parameter are in low precision, or in fp32 after accumulation.
   template <typename Low>
   void update_low(const OptimizerBuffers& b, const StepFactors& f, void* workspace) {
     if (grad_low_dtype_ == DType::f32) {
@@ -114,7 +114,7 @@ class MuonUpdateKernel final : public Kernel {
     });
   }
 
-  /// The direction, in x; returns the sum of its squares, added in an order that is always the same.
+  /// Computes the direction into x; returns the sum of its squares, added in a fixed order.
   template <typename Grad, typename Low>
   double take_in_gradient(const ParameterRun<Grad, Low>& r, const StepFactors& f, float* x) const {
     const OptimizerSettings s = attributes_.settings;
@@ -135,8 +135,7 @@ class MuonUpdateKernel final : public Kernel {
     return squares;
   }
 
-  /// Newton and Schulz's iteration in place; behind x the workspace holds its next value, the Gram matrix and its
-  /// square.
+  /// The Newton-Schulz iteration in place; after x the workspace holds its next value, the Gram matrix and its square.
   void orthogonalize(float* x) {
     const std::size_t size = padded_bytes(attributes_.segment.count) / sizeof(float);
     const std::size_t gram_size = padded_bytes(gram_count()) / sizeof(float);
@@ -167,7 +166,7 @@ class MuonUpdateKernel final : public Kernel {
   MuonUpdateAttributes attributes_;
   DType low_dtype_;
   DType grad_low_dtype_;
-  bool wide_;  // the Gram matrix is of the rows
+  bool wide_;  // whether the Gram matrix is over the rows
   std::unique_ptr<OnednnOperation> gram_, square_, step_;
 };
 

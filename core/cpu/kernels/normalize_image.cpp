@@ -1,4 +1,4 @@
-// Pixels to normalised floats. A byte has 256 values, so each channel is a table.
+// Pixels to normalised floats by a table of 256 values per channel.
 #include "core/ops/image/normalize_image.h"
 
 #include "core/base/parallel.h"

@@ -1,4 +1,4 @@
-// The fused parameter update on the CPU: every segment split over the threads, one pass over memory.
+// The fused parameter update on the CPU: every segment is split over the threads, in one pass over memory.
 #include "core/ops/training/optimizer_update.h"
 
 #include "core/base/parallel.h"
@@ -34,7 +34,7 @@ void update_momentum(const ParameterRun<Grad, Low>& r, const OptimizerSettings& 
 
 template <typename Grad, typename Low>
 void update_adamw(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay) {
-  // Copies, which no store through a pointer can change: or the loop is not vectorized.
+  // Local copies, which stores cannot alias: otherwise the loop is not vectorized.
   const float beta1 = s.beta1, beta2 = s.beta2, epsilon = s.epsilon, lr = f.lr;
   const float scale = f.gradient_scale, correction1 = f.correction1, correction2 = f.correction2;
   for (std::int64_t i = 0; i < r.count; ++i) {
@@ -84,7 +84,7 @@ void update_rmsprop(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s
   }
 }
 
-/// A part of a parameter, by any optimizer that takes each element by itself.
+/// Updates a range of a parameter with any optimizer that treats elements independently.
 template <typename Grad, typename Low>
 void update_run(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, const StepFactors& f, float decay,
                 float lr) {
@@ -105,7 +105,7 @@ void update_run(const ParameterRun<Grad, Low>& r, const OptimizerSettings& s, co
     case OptimizerKind::muon:
       break;
   }
-  throw std::logic_error("internal error: an optimizer that takes whole parameters");
+  throw std::logic_error("internal error: an optimizer that needs whole parameters");
 }
 
 class OptimizerUpdateKernel final : public Kernel {
@@ -135,7 +135,7 @@ class OptimizerUpdateKernel final : public Kernel {
   }
 
  private:
-  /// Gradients of a low-precision parameter are low too, or fp32 when they were accumulated.
+  /// Gradients of a low-precision parameter are in low precision, or in fp32 after accumulation.
   template <typename Low>
   void update_low(const OptimizerBuffers& b, const ParameterSegment& segment, const StepFactors& f) const {
     if (grad_low_dtype_ == DType::f32) {
@@ -157,7 +157,7 @@ class OptimizerUpdateKernel final : public Kernel {
       return;
     }
     parallel_for(segment.count, 1 << 14, [&](std::int64_t begin, std::int64_t end) {
-      constexpr std::int64_t block = 4096;  // so that the low-precision copy is made from cache
+      constexpr std::int64_t block = 4096;  // small enough to copy to low precision from cache
       for (std::int64_t at = begin; at < end; at += block) {
         const auto r = parameter_run<Grad, Low>(b, segment, at, std::min(end, at + block));
         update_run(r, s, f, decay, lr);

@@ -1,4 +1,4 @@
-// Tokens from patches, a row at a time, and the gradient, a position at a time over all images.
+// Tokens from patches, one row at a time, and the gradient, one position at a time over all images.
 #include "core/ops/image/patch_embedding.h"
 
 #include "core/base/parallel.h"
@@ -69,7 +69,7 @@ class PatchEmbeddingGradKernel final : public Kernel {
         }
       });
     });
-    // The class token lies at the first position.
+    // The class token is at position 0.
     std::memcpy(args.outputs[Op::dclass_token], dposition, static_cast<std::size_t>(width) * sizeof(float));
   }
 

@@ -1,4 +1,4 @@
-// Each channel of an image times its factor, and the gradient of that; an image at a time.
+// Scales each channel of an image, and its gradient; one image at a time.
 #include "core/ops/image/scale_channels.h"
 
 #include "core/base/parallel.h"

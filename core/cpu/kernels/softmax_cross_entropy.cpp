@@ -10,15 +10,14 @@
 namespace ptrain::cpu {
 namespace {
 
-/// What the mean divides by: the rows that count, or their weights added up; 1 where none counts.
+/// The divisor of the mean: the number of rows that count, or the sum of their weights; 1 if none counts.
 double counted_rows(const MixedLabels& labels, std::int64_t rows) {
   double sum = 0;
   for (std::int64_t r = 0; r < rows; ++r) sum += static_cast<double>(labels.row_weight(r, ignored_label));
   return sum > 0 ? sum : 1;
 }
 
-/// Of a row's logits: the largest, and their mean and that of the weights where classes have any, or labels are
-/// smoothed.
+/// For a row's logits: the largest, and with class weights or label smoothing their mean and the mean weight.
 struct RowFigures {
   float largest = -std::numeric_limits<float>::infinity();
   float mean = 0, mean_weight = 0;
@@ -47,7 +46,7 @@ RowFigures row_figures(const T* logits, std::int64_t classes, const MixedLabels&
   return row;
 }
 
-/// Writes softmax(logits) of row `r`, which may take their place, and returns its cross entropy.
+/// Writes softmax(logits) of row `r`, in place if desired, and returns its cross entropy.
 template <typename T>
 float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labels, std::int64_t r, float smoothing,
                   float* probabilities) {
@@ -59,7 +58,7 @@ float softmax_row(const T* logits, std::int64_t classes, const MixedLabels& labe
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (std::int64_t c = 0; c < classes; ++c) {
-    // A NaN must reach the loss: this carries it, which the largest does not.
+    // A NaN must reach the loss: this sum carries it, which the maximum does not.
     probabilities[c] = fast_exp(static_cast<float>(logits[c]) - largest);
     sum += probabilities[c];
   }
@@ -106,8 +105,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
   float smoothing_;
 };
 
-/// The gradient of one row whose label is a class alone, of classes that weigh alike; may take the probabilities'
-/// place.
+/// The gradient of a row with a plain class label and equal class weights; may overwrite the probabilities.
 template <typename T>
 void plain_gradient_row(const float* probabilities, std::int64_t classes, std::int32_t label, float smoothing,
                         float scale, T* gradient) {

@@ -1,5 +1,5 @@
-// The first place of every id is found by a hash table that the workspace has, in one pass over the ids: no more than
-// the additions themselves cost, and in an order that no number of threads changes.
+// A hash table in the workspace finds the first occurrence of every id in one pass: its cost is that of the additions,
+// and the order does not depend on the number of threads.
 #include "core/ops/sparse/sparse_gradient.h"
 
 #include "core/cpu/cpu_kernels.h"
@@ -10,7 +10,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Places of ids by open addressing; half of its slots stay empty.
+/// First occurrences of ids, by open addressing; half of the slots stay empty.
 class FirstPlaces {
  public:
   static std::size_t slots_for(std::int64_t count) { return std::bit_ceil(static_cast<std::size_t>(count) * 2); }
@@ -19,7 +19,7 @@ class FirstPlaces {
     std::fill(slots, slots + count, -1);
   }
 
-  /// The first place that had the id of `ids[place]`; `place` where there was none.
+  /// The first place with the id of `ids[place]`; `place` if there was none before.
   std::int32_t operator()(const std::int32_t* ids, std::int32_t place) {
     const std::uint32_t spread = static_cast<std::uint32_t>(ids[place]) * 2654435769u;  // 2^32 over the golden ratio
     for (std::size_t slot = (spread ^ spread >> 15) & mask_;; slot = (slot + 1) & mask_) {

@@ -1,4 +1,4 @@
-// TableRows are shared out among the threads: each stands in the gradient once, so that no two threads write the same.
+// Rows are distributed among the threads: each is in the gradient once, so no two threads write the same row.
 #include "core/ops/sparse/sparse_update.h"
 
 #include "core/base/parallel.h"

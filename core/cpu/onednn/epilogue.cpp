@@ -26,7 +26,7 @@ dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue) {
     case Activation::relu6:
       append_eltwise(ops, dnnl::algorithm::eltwise_clip, 0, 6);
       break;
-    case Activation::hard_sigmoid:  // in two, as oneDNN 2 has none
+    case Activation::hard_sigmoid:  // as two functions, since oneDNN 2 has none
       append_eltwise(ops, dnnl::algorithm::eltwise_linear, 1.0f / 6, 0.5f);
       append_eltwise(ops, dnnl::algorithm::eltwise_clip, 0, 1);
       break;

@@ -1,4 +1,4 @@
-// What a primitive does to its sums before it stores them.
+// Operations on a primitive's sums before it stores them.
 #pragma once
 
 #include "core/cpu/onednn/onednn.h"
@@ -6,7 +6,7 @@
 
 namespace ptrain::cpu {
 
-/// activation(sums + residual_scale * what the result held before, if `residual`). The bias is an argument of the
+/// activation(sums + residual_scale * previous content of the result, if `residual`). The bias is an argument of the
 /// primitive itself.
 struct Epilogue {
   bool residual = false;
@@ -15,15 +15,15 @@ struct Epilogue {
   dnnl::memory::data_type residual_type = dnnl::memory::data_type::undef;  // undef: the result's
 };
 
-/// Attributes of a primitive with this epilogue that asks for its scratch memory instead of allocating it.
+/// Attributes of a primitive with this epilogue and user-provided scratch memory.
 dnnl::primitive_attr epilogue_attributes(const Epilogue& epilogue);
 
-/// The same for a primitive of 8-bit integers, which takes these scales as arguments: one of the data, of the weights
-/// one along each dimension in `weights_mask`, and with `scaled_result` one of the result. Throws Error{failed} where
-/// oneDNN is older than 3.0, whose scales mean something else.
+/// The same for a primitive of 8-bit integers, which takes these scales as arguments: one for the data, for the weights
+/// one along each dimension in `weights_mask`, and with `scaled_result` one for the result. Throws Error{failed} where
+/// oneDNN is older than 3.0, whose scales have another meaning.
 dnnl::primitive_attr int8_attributes(const Epilogue& epilogue, int weights_mask, bool scaled_result);
 
-/// The argument that carries the scales of `argument`; throws as int8_attributes does.
+/// The argument index of the scales of `argument`; throws as int8_attributes does.
 int scales_argument(int argument);
 
 }  // namespace ptrain::cpu

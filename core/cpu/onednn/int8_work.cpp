@@ -15,7 +15,7 @@ namespace {
 
 using dnnl::memory;
 
-/// A primitive with memory for what it reads and writes.
+/// A primitive with memory for its inputs and outputs.
 class Int8Work {
  public:
   template <typename Desc>
@@ -80,7 +80,7 @@ bool has_int8_instructions() {
     case dnnl::cpu_isa::avx2:
     case dnnl::cpu_isa::avx512_core:
       return false;
-    default:  // what oneDNN has come to know since then
+    default:  // an instruction set that newer oneDNN versions added
       return true;
   }
 }
@@ -100,7 +100,7 @@ std::string instruction_set() {
   return fmt::format("instruction set {:#x}", static_cast<unsigned>(used));
 }
 
-#else  // where oneDNN tells of none
+#else  // where oneDNN does not report one
 
 bool has_int8_instructions() { return false; }
 std::string instruction_set() { return "AARCH64"; }

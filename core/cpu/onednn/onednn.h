@@ -1,4 +1,4 @@
-// What the CPU kernels need of oneDNN, with the difference between the 2.x and 3.x interfaces hidden.
+// oneDNN helpers for the CPU kernels, which hide the difference between the 2.x and 3.x interfaces.
 #pragma once
 
 #include "core/graph/tensor_desc.h"
@@ -9,7 +9,7 @@
 
 namespace ptrain::cpu {
 
-/// oneDNN's name of a dtype; undef for i64, which it has not.
+/// oneDNN's type for a dtype; undef for i64, which it lacks.
 inline dnnl::memory::data_type onednn_type(DType dtype) {
   switch (dtype) {
     case DType::f32:
@@ -30,14 +30,14 @@ inline dnnl::memory::data_type onednn_type(DType dtype) {
   return dnnl::memory::data_type::undef;
 }
 
-/// Attributes under which a primitive asks for its scratch memory instead of allocating it.
+/// Attributes for a primitive that uses scratch memory from the caller.
 inline dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
 }
 
-/// The primitive descriptor of a forward operation; `args` are those of 2.x's operation descriptor in its order.
+/// The primitive descriptor of a forward operation; `args` are those of 2.x's operation descriptor in the same order.
 /// Throws dnnl::error when no implementation fits.
 template <typename Primitive, typename... Args>
 typename Primitive::primitive_desc forward_desc(const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
@@ -60,7 +60,7 @@ typename Primitive::primitive_desc backward_desc(const dnnl::engine& engine, con
 #endif
 }
 
-/// Appends an elementwise function to what a primitive computes.
+/// Appends an elementwise function to a primitive.
 inline void append_eltwise(dnnl::post_ops& ops, dnnl::algorithm function, float alpha = 0, float beta = 0) {
 #if DNNL_VERSION_MAJOR >= 3
   ops.append_eltwise(function, alpha, beta);

@@ -23,7 +23,7 @@ bool onednn_has_bf16() {
 bool onednn_has_bf16() { return false; }
 #endif
 
-/// How a constant is given and how it is wanted.
+/// The layout of a constant as given and as the primitive wants it.
 struct PackedForm {
   DType dtype;
   dnnl::memory::desc stored, wanted;
@@ -102,7 +102,7 @@ void OnednnOperation::pack_constants(const KernelArgs& args) {
   packed_ = true;
 }
 
-/// A residual lies in the result's memory already where the plan let the result take that over.
+/// A residual is already in the result's memory if the plan runs the op in place.
 void OnednnOperation::start_result(const Bound& bound, const KernelArgs& args) const {
   const auto* from = static_cast<const std::byte*>(args.inputs[static_cast<std::size_t>(bound.starts_from)]);
   auto* to = static_cast<std::byte*>(args.outputs[static_cast<std::size_t>(bound.slot)]);

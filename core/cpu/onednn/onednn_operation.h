@@ -8,7 +8,7 @@
 
 namespace ptrain::cpu {
 
-/// Whether data of a dtype is converted to fp32 before, and rounded after, what oneDNN computes: f16, since fp32 runs
+/// Whether data of a dtype is converted to fp32 before oneDNN computes, and rounded afterwards: f16, since fp32 runs
 /// everywhere, and bf16 where oneDNN has no kernels for it (x86 without AVX-512 or AVX2-VNNI-2).
 bool computed_in_f32(DType dtype);
 
@@ -17,27 +17,28 @@ inline dnnl::memory::data_type compute_type(DType dtype) {
   return onednn_type(computed_in_f32(dtype) ? DType::f32 : dtype);
 }
 
-/// Whether an input holds the same values at every run until Kernel::weights_changed().
+/// Whether an input has the same values at every run until Kernel::weights_changed().
 enum class Constancy { varies, constant };
 
-/// One tensor of an operation: how the kernel's caller stores it and how the primitive wants it.
+/// One tensor of an operation: the caller's layout and the primitive's.
 struct Binding {
   int argument;  // DNNL_ARG_SRC...
   int slot;      // index into KernelArgs' inputs or outputs
   DType dtype;
   dnnl::memory::desc stored;                // the caller's layout, in compute_type(dtype)
-  dnnl::memory::desc wanted;                // converted to when it differs from `stored`: in the workspace at each run,
+  dnnl::memory::desc wanted;                // if it differs from `stored`, the tensor is converted: in the workspace at
+                                            // each run,
   Constancy constancy = Constancy::varies;  // or once, kept in a ConstantStore
-  int starts_from = -1;                     // of a result that is added to: the input whose values it holds before
+  int starts_from = -1;                     // for a result that is added to: the input with its initial values
 };
 
-/// Owns everything that one execution needs; `run` only binds pointers. Not for use by two threads at once.
+/// Owns everything for one execution; `run` only binds pointers. Not thread-safe.
 class OnednnOperation final : public Kernel {
  public:
   OnednnOperation(const dnnl::engine& engine, const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad,
                   const std::vector<Binding>& inputs, const std::vector<Binding>& outputs, std::string implementation);
 
-  /// An argument of the primitive's that is the same at every run and no input: a scale.
+  /// A constant argument of the primitive that is not an input: a scale.
   void add_constant(int argument, float value);
 
   void run(const KernelArgs& args) override;
@@ -60,7 +61,7 @@ class OnednnOperation final : public Kernel {
   struct Bound {
     int slot;
     DType dtype;
-    dnnl::memory memory;     // fp32 stand-in in the workspace when `count` is not zero, else the caller's
+    dnnl::memory memory;     // fp32 copy in the workspace when `count` is not zero, else the caller's
     std::int64_t count = 0;  // elements to convert
     int starts_from = -1;
   };
@@ -78,8 +79,8 @@ class OnednnOperation final : public Kernel {
   std::vector<Bound> inputs_, outputs_;
   std::vector<Placed> placed_;
   std::vector<Reorder> before_, after_;
-  std::vector<Binding> constants_;  // that need converting
-  bool packed_ = false;             // they are
+  std::vector<Binding> constants_;  // the ones to convert
+  bool packed_ = false;             // constants_ are converted
   ConstantStore* kept_ = nullptr;   // null: in a trial
   std::size_t workspace_bytes_ = 0;
   std::string implementation_;

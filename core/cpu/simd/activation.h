@@ -1,4 +1,4 @@
-// Activations of sixteen floats, of those that norms take in.
+// The activations that norms can fuse, on sixteen floats.
 #pragma once
 
 #include "core/cpu/simd/vector.h"
@@ -6,7 +6,7 @@
 
 namespace ptrain::cpu {
 
-/// activate, activation_gradient and the bits of gate_opening, of each lane.
+/// activate, activation_gradient and the bits of gate_opening, for each lane.
 template <Activation kind>
 PTRAIN_INLINE f32x16 activate16(f32x16 v) {
   return by_registers([](auto part) { return activate<kind>(part); }, v);

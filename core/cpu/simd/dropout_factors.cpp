@@ -11,7 +11,7 @@ namespace {
 using Words = Register<std::uint32_t>;
 using WideWords = Register<std::uint64_t, register_lanes / 2>;
 
-/// The 64-bit products of the low halves; the high halves may hold anything.
+/// The 64-bit products of the low halves; the high halves are ignored.
 PTRAIN_INLINE WideWords multiply_low_halves(WideWords a, std::uint32_t b) {
 #if defined(__AVX512F__)
   return reinterpret_cast<WideWords>(
@@ -23,7 +23,7 @@ PTRAIN_INLINE WideWords multiply_low_halves(WideWords a, std::uint32_t b) {
 #endif
 }
 
-/// The low halves of the lanes of both.
+/// The low halves of the lanes of both inputs.
 template <int... i>
 PTRAIN_INLINE Words low_words(const WideWords (&v)[2], std::integer_sequence<int, i...>) {
   return __builtin_shufflevector(reinterpret_cast<Words>(v[0]), reinterpret_cast<Words>(v[1]), (2 * i)...);

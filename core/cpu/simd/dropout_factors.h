@@ -1,4 +1,4 @@
-// Dropout's mask for runs of elements, sixteen lanes at a time.
+// Dropout's mask for consecutive elements, sixteen lanes at a time.
 #pragma once
 
 #include "core/ops/math/dropout.h"
@@ -10,8 +10,8 @@ namespace ptrain::cpu {
 /// factors[i] = mask.factor(first + i) for count elements; `first` need not be aligned.
 void dropout_factors(const DropoutMask& mask, std::uint64_t first, std::int64_t count, float* factors);
 
-/// The mask of a run whose random state lies in input `slot` and whose parts have `elements` each; keeps everything
-/// when p is 0, where that input is optional.
+/// The mask of a run whose random state is input `slot` and whose parts have `elements` each; keeps everything when p
+/// is 0, where that input is optional.
 inline DropoutMask dropout_mask(float p, std::span<void* const> inputs, std::size_t slot, std::uint32_t stream,
                                 std::int64_t elements) {
   if (p <= 0) return DropoutMask(0, 0, 0, 0);

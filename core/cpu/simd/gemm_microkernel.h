@@ -1,6 +1,5 @@
-// GEMM micro-kernels on packed panels, sums[k][c] (+)= left[m][k] * right[m][c] summed over pixels m: what a weight
-// gradient spends its time in. Each says how it packs and multiplies; it takes `step_pixels` pixels at a time, and
-// channels in multiples of 32.
+// GEMM micro-kernels on packed panels, sums[k][c] (+)= left[m][k] * right[m][c] summed over pixels m: most of a weight
+// gradient's time. Each defines its packing; it takes `step_pixels` pixels at a time, and channels in multiples of 32.
 #pragma once
 
 #include "core/cpu/simd/vector.h"
@@ -70,7 +69,7 @@ struct VectorProduct {
       for (std::int64_t row = 0; row < step_rows; ++row) {
         const __m512i v = Lanes::row(pixels.data() + row * Lanes::pixels_per_row, c);
         std::int32_t* to = words + (c * steps + step * 8) * step_rows + row * 8;
-        // Halves out of the register: stores under a mask, and copies by way of the stack, cost AMD more.
+        // Extracts halves from the register: masked stores, and copies via the stack, are slower on AMD.
         const __m256i low = __builtin_shufflevector(v, v, 0, 1, 2, 3), high = __builtin_shufflevector(v, v, 4, 5, 6, 7);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), low);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8 * steps * step_rows), high);
@@ -91,7 +90,7 @@ struct VectorProduct {
     }
   }
 
-  /// sums[k][c], rows `stride` floats apart; `accumulate`: 0 starts anew.
+  /// sums[k][c], rows `stride` floats apart; with `accumulate` 0 it starts from zero.
   static void multiply(const Element* left, const Element* right, float* sums, std::int64_t stride, std::int64_t steps,
                        std::int64_t k, std::int64_t c, bool accumulate) {
     const std::int64_t rows = steps * step_rows;
@@ -135,7 +134,7 @@ struct AmxProduct {
   static constexpr std::int64_t step_pixels = 32;
   static constexpr const char* name = "amx_taps";
 
-  /// Asks the kernel for the tile registers (Linux 5.16 and later want that).
+  /// Requests the tile registers from the kernel (required since Linux 5.16).
   static bool available() {
     constexpr long request_permission = 0x1023, tile_data = 18;
     return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;

@@ -9,14 +9,14 @@
 
 namespace ptrain::cpu {
 
-/// Neighbouring rows at a time, so that per-channel coefficients stay in registers for all of them.
+/// Neighbouring rows per step, so that per-channel coefficients stay in registers for all of them.
 inline constexpr std::int64_t most_rows = 8;
 
 template <typename Access>
 struct Rows {
   std::int64_t first, count;
 
-  /// Calls body(row); where all lanes are accessed, of most_rows without a loop.
+  /// Calls body(row); where all lanes are accessed, unrolled over most_rows.
   template <typename Body>
   PTRAIN_INLINE void each(Body&& body) const {
     if (std::is_same_v<Access, AllLanes> && count == most_rows) {
@@ -28,10 +28,10 @@ struct Rows {
   }
 };
 
-/// A pass in the opposite order of the one before, or of what wrote the data, finds what that one left in the cache.
+/// A pass in the opposite order of the previous pass, or of the writer of the data, finds its last rows in the cache.
 enum class Order { forward, backward };
 
-/// Cuts rows into blocks; the cut depends on the shape only.
+/// Divides rows into blocks; the division depends on the shape only.
 struct RowBlocks {
   std::int64_t channels, count, block_rows, blocks;
 

@@ -31,7 +31,7 @@ inline Vector multiply_add(Bf16Pair down, __m512bh across, Vector sum) {
 }
 #endif
 
-/// Rows of accumulators for a tile that is `vectors` across.
+/// Rows of accumulators for a tile of `vectors` columns.
 template <typename Element>
 constexpr int rows_for(int vectors) {
   return std::is_same_v<Element, float> ? std::min(12, 6 * wide / vectors) : std::min(8, 4 * wide / vectors);
@@ -68,7 +68,7 @@ void tile(const SmallGemm<Element>& p, std::int64_t row, std::int64_t column) {
   }
 }
 
-/// The tile of `rows` <= most rows, as a compile-time constant.
+/// Dispatches `rows` <= most to a compile-time constant.
 template <int vectors, int most, typename Element>
 void partial_tile(const SmallGemm<Element>& p, std::int64_t row, std::int64_t column, std::int64_t rows) {
   if constexpr (most > 0) {

@@ -5,7 +5,7 @@
 
 namespace ptrain::cpu {
 
-/// Two bf16 values that follow each other in a product's depth; one instruction multiplies and adds both.
+/// Two consecutive bf16 values along a product's depth; one instruction multiplies and adds both.
 struct Bf16Pair {
   std::uint32_t bits;  // the first value in the low half
 };

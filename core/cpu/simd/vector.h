@@ -1,5 +1,5 @@
-// Sixteen floats at a time: loads and stores that convert from and to the storage types. Arithmetic on f32x16 is the
-// compiler's (GCC and Clang vector extension), so one source serves AVX2, AVX-512 and Neon.
+// Sixteen floats at a time: loads and stores convert from and to the storage types. Arithmetic on f32x16 uses the
+// compiler's vector extension (GCC and Clang), so one source serves AVX2, AVX-512 and Neon.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -19,7 +19,7 @@ namespace ptrain::cpu {
 #define PTRAIN_INLINE inline __attribute__((always_inline))
 
 inline constexpr int lanes = 16;
-/// Of 32 bits in one of the processor's registers.
+/// Number of 32-bit lanes in a register.
 #if defined(__AVX512F__)
 inline constexpr int register_lanes = 16;
 #elif defined(__AVX__)
@@ -28,7 +28,7 @@ inline constexpr int register_lanes = 8;
 inline constexpr int register_lanes = 4;
 #endif
 
-/// `count` lanes of type T as the compiler knows them.
+/// `count` lanes of type T as a compiler vector.
 template <typename T, int count = register_lanes>
 struct RegisterOf {
   using type [[gnu::vector_size(count * sizeof(T))]] = T;
@@ -36,8 +36,8 @@ struct RegisterOf {
 template <typename T, int count = register_lanes>
 using Register = typename RegisterOf<T, count>::type;
 
-/// Sixteen floats where registers hold fewer. A compiler's own vector would do, but GCC keeps those that are wider than
-/// registers in memory, and takes comparisons of them apart into single lanes.
+/// Sixteen floats where registers hold fewer. GCC keeps compiler vectors that are wider than registers in memory, and
+/// splits their comparisons into single lanes.
 struct Registers {
   static constexpr int count = lanes / register_lanes;
   Register<float> parts[count];
@@ -78,7 +78,7 @@ using f32x16 = std::conditional_t<register_lanes == lanes, Register<float, lanes
 PTRAIN_INLINE auto& get_register(Register<float, lanes>& v, int) { return v; }
 PTRAIN_INLINE auto& get_register(Registers& v, int p) { return v.parts[p]; }
 
-/// function(register...) of each register of vectors: what operators do not say, comparisons above all.
+/// Applies function(register...) to each register: for what operators do not cover, mainly comparisons.
 template <typename Function, typename... V>
 PTRAIN_INLINE f32x16 by_registers(Function function, V... v) {
   f32x16 result;
@@ -86,7 +86,7 @@ PTRAIN_INLINE f32x16 by_registers(Function function, V... v) {
   return result;
 }
 
-/// The sixteen lanes of load(first lane) of each register, and store(first lane, register) of each.
+/// Fills the lanes with load(first lane) for each register, or calls store(first lane, register) for each.
 template <typename Load>
 PTRAIN_INLINE f32x16 load_registers(Load load) {
   f32x16 v;
@@ -98,7 +98,7 @@ PTRAIN_INLINE void store_registers(f32x16 v, Store store) {
   for (int p = 0; p < Registers::count; ++p) store(p * register_lanes, get_register(v, p));
 }
 
-/// Of a register of T from memory, aligned or not, and to it.
+/// Loads or stores a register of T, aligned or not.
 template <typename T>
 PTRAIN_INLINE Register<T> load_register(const void* from) {
   Register<T> v;
@@ -113,7 +113,7 @@ PTRAIN_INLINE void store_register(void* to, V v) {
 /// `value` in every lane.
 PTRAIN_INLINE f32x16 splat(float value) { return value - f32x16{}; }
 
-/// 16 elements from or to memory, aligned or not, widened and rounded to nearest where they are of 16 bits.
+/// Loads or stores 16 elements, aligned or not; 16-bit types are widened, and rounded to nearest.
 PTRAIN_INLINE f32x16 load16(const float* from) {
   return load_registers([=](int at) { return load_register<float>(from + at); });
 }
@@ -121,7 +121,7 @@ PTRAIN_INLINE void store16(float* to, f32x16 v) {
   store_registers(v, [=](int at, auto part) { store_register(to + at, part); });
 }
 
-/// Bit i is 1 where lane i is above zero, and `v` where bits are 1, with zeros elsewhere.
+/// Bit i is 1 where lane i is above zero; and `v` where bits are 1, with zeros elsewhere.
 PTRAIN_INLINE std::uint16_t positive_bits(f32x16 v) {
   unsigned bits = 0;
   store_registers(v, [&]([[maybe_unused]] int at, auto part) {
@@ -161,7 +161,7 @@ PTRAIN_INLINE float total(f32x16 v) {
   return sums[0];
 }
 
-/// As of floats.
+/// As for floats.
 PTRAIN_INLINE f32x16 load16(const bf16* from) {
   return load_registers([=](int at) {
     const auto bits = __builtin_convertvector(load_register<std::uint16_t>(from + at), Register<std::uint32_t>);
@@ -215,7 +215,7 @@ PTRAIN_INLINE void store16(f16* to, f32x16 v) {
 }
 #endif
 
-/// As of floats. By way of 16 bits: GCC converts between 8 and 32 lane by lane.
+/// As for floats. Goes through 16 bits: GCC converts between 8 and 32 lane by lane.
 template <typename Integer>
 requires std::is_same_v<Integer, std::uint8_t> || std::is_same_v<Integer, std::int8_t> PTRAIN_INLINE f32x16
 load16(const Integer* from) {
@@ -224,7 +224,7 @@ load16(const Integer* from) {
     return __builtin_convertvector(__builtin_convertvector(halves, Register<std::int32_t>), Register<float>);
   });
 }
-/// Ties to even; what is out of range becomes the least or the most, what is no number 0.
+/// Rounds ties to even, saturates out-of-range values, and turns NaN into 0.
 template <typename Integer>
 requires std::is_same_v<Integer, std::uint8_t> || std::is_same_v<Integer, std::int8_t> PTRAIN_INLINE void store16(
     Integer* to, f32x16 v) {
@@ -302,7 +302,7 @@ struct AllLanes {
   PTRAIN_INLINE void store(T* to, f32x16 v) const {
     store16(to, v);
   }
-  /// Of a mask, one bit a lane.
+  /// Loads or stores a mask with one bit per lane.
   PTRAIN_INLINE std::uint16_t load_bits(const std::uint8_t* from) const {
     std::uint16_t bits;
     memcpy(&bits, from, sizeof bits);
@@ -311,7 +311,7 @@ struct AllLanes {
   PTRAIN_INLINE void store_bits(std::uint8_t* to, std::uint16_t bits) const { memcpy(to, &bits, sizeof bits); }
 };
 
-/// Access to the first `count` lanes, where a row ends; the others read as zero.
+/// Access to the first `count` lanes, at a row's end; the others read as zero.
 struct SomeLanes {
   std::size_t count;
 
@@ -335,7 +335,7 @@ struct SomeLanes {
   PTRAIN_INLINE void store_bits(std::uint8_t* to, std::uint16_t bits) const { memcpy(to, &bits, count / 8); }
 };
 
-/// Calls body(first_channel, access) for each group of sixteen channels; the last may be a part.
+/// Calls body(first_channel, access) for each group of sixteen channels; the last may be partial.
 template <typename Body>
 PTRAIN_INLINE void for_channels(std::int64_t channels, Body&& body) {
   std::int64_t c = 0;

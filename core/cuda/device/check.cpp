@@ -11,7 +11,7 @@ void cuda_failed(cudaError_t status, const char* call) {
   const std::string message =
       fmt::format("CUDA: {} ({}) from {}", cudaGetErrorString(status), cudaGetErrorName(status), call);
   if (status != cudaErrorMemoryAllocation) throw Error(ExitCode::failed, message);
-  cudaGetLastError();  // not sticky: what frees memory goes on
+  cudaGetLastError();  // the error is not sticky: cleanup can continue
   throw OutOfMemory(message);
 }
 

@@ -1,12 +1,12 @@
-// Library calls that throw: at the boundary to CUDA, cuDNN and cuBLASLt, and nowhere else.
+// Error checks for calls to CUDA, cuDNN and cuBLASLt.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 namespace ptrain::cuda {
 
-/// Throw Error{failed} with the call's text and what the library says of it; OutOfMemory (also an Error{failed}) when
-/// the device's memory did not suffice. `status` is the library's status code.
+/// Throw Error{failed} with the call's text and the library's message; OutOfMemory (also an Error{failed}) when device
+/// memory did not suffice. `status` is the library's status code.
 [[noreturn]] void cuda_failed(cudaError_t status, const char* call);
 [[noreturn]] void cudnn_failed(int status, const char* call);
 [[noreturn]] void cublas_failed(int status, const char* call);

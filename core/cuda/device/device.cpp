@@ -17,7 +17,7 @@ Device::Device(int index) : index_(index) {
   CUDA_CHECK(cudaSetDevice(index));
   CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
   planned_graphs_ = std::make_unique<CompiledGraphs>(CompiledGraphs{{}, cached_plans(properties_.name)});
-  // Not blocking on the default stream: nothing runs there.
+  // Does not synchronise with the default stream: nothing runs there.
   CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 }
 
@@ -32,14 +32,14 @@ Device::Device(const GpuDescription& gpu, EngineCache plans)
 }
 
 Device::~Device() {
-  planned_graphs_.reset();  // before the handle that they were made with
+  planned_graphs_.reset();  // before the handle that they use
   for (const auto& [thread, handle] : cudnn_) cudnnDestroy(handle);
   if (cublas_lt_ != nullptr) cublasLtDestroy(cublas_lt_);
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
 
 cudnnHandle_t Device::cudnn() const {
-  invariant(described_ == nullptr, "a GPU that is only described is asked for cuDNN's handle");
+  invariant(described_ == nullptr, "a GPU that is only described has no cuDNN handle");
   const std::lock_guard lock(cudnn_mutex_);
   cudnnHandle_t& handle = cudnn_[std::this_thread::get_id()];
   if (handle == nullptr) {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-// As cudnn.h and cublasLt.h declare them; those who call the libraries include their headers.
+// As declared in cudnn.h and cublasLt.h; callers of the libraries include those headers.
 typedef struct cudnnContext* cudnnHandle_t;
 typedef struct cublasLtContext* cublasLtHandle_t;
 
@@ -25,13 +25,13 @@ class EngineCache;
 struct GpuDescription;
 struct CompiledGraphs;
 
-/// Used from the thread that made it, but for cudnn() (CUDA's current device belongs to a thread).
+/// Used only from the thread that made it, except cudnn() (CUDA's current device belongs to a thread).
 class Device {
  public:
-  /// Throws Error{failed} when there is no such device.
+  /// Throws Error{failed} when the device does not exist.
   explicit Device(int index);
   /// A GPU that is only described. Kernels' graphs are planned for it and compiled into `plans`; nothing runs, and
-  /// whatever else a kernel asks the CUDA libraries for throws Error{failed}.
+  /// every other use of the CUDA libraries throws Error{failed}.
   Device(const GpuDescription& gpu, EngineCache plans);
   ~Device();
   Device(const Device&) = delete;
@@ -40,12 +40,12 @@ class Device {
   int index() const { return index_; }
   bool is_described() const { return described_ != nullptr; }
   cudaStream_t stream() const { return stream_; }
-  /// The calling thread's, bound to stream(): plans compile in several threads. Made at the thread's first call, which
-  /// takes a moment: call it in a factory, not in Kernel::run.
+  /// The calling thread's handle, bound to stream(): plans compile in several threads. A thread's first call creates
+  /// it, which is slow: call it in a factory, not in Kernel::run.
   cudnnHandle_t cudnn() const;
-  /// What cuDNN plans for: cudnn(), or the description.
+  /// The target of cuDNN's plans: cudnn(), or the description.
   CudnnTarget cudnn_target() const;
-  /// Made at the first call; the stream is an argument of each of its products.
+  /// Created at the first call; its products take the stream as an argument.
   cublasLtHandle_t cublas_lt() const;
   const cudaDeviceProp& properties() const { return properties_; }
   int multiprocessors() const { return properties_.multiProcessorCount; }
@@ -54,13 +54,13 @@ class Device {
   /// Keeps a line for Backend::take_notes, each text once.
   void note(const std::string& line);
   std::vector<std::string> take_notes();
-  /// Since work was last seen to end.
+  /// Seconds since work was last known to have ended.
   double idle_seconds() const { return busy_ ? busy_->seconds() : std::numeric_limits<double>::infinity(); }
   void note_busy() const { busy_.emplace(); }
 
  private:
   int index_;
-  std::unique_ptr<const CudnnTarget> described_;  // null: the GPU is there
+  std::unique_ptr<const CudnnTarget> described_;  // null: the GPU is present
   cudaDeviceProp properties_{};
   cudaStream_t stream_ = nullptr;
   mutable std::mutex cudnn_mutex_;
@@ -69,7 +69,7 @@ class Device {
   std::unique_ptr<CompiledGraphs> planned_graphs_;
   std::vector<std::string> notes_;
   std::size_t notes_taken_ = 0;
-  mutable std::optional<Stopwatch> busy_;  // since it was
+  mutable std::optional<Stopwatch> busy_;  // since the last known end of work
 };
 
 }  // namespace ptrain::cuda

@@ -1,4 +1,4 @@
-// Device memory that a kernel keeps beside its tensors, written when the kernel is made: a table, a state.
+// Device memory that a kernel keeps in addition to its tensors, written when the kernel is made: a table, a state.
 #pragma once
 
 #include "core/cuda/device/check.h"
@@ -17,7 +17,7 @@ class DeviceArray {
     CUDA_CHECK(cudaMalloc(&memory, values.size_bytes()));
     data_ = static_cast<T*>(memory);
     cudaError_t status = cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice);
-    // From pageable memory it may return before the data is there, and a Device's stream does not wait for this one.
+    // The copy from pageable memory may return early, and a Device's stream does not wait for this one.
     if (status == cudaSuccess) status = cudaStreamSynchronize(nullptr);
     if (status != cudaSuccess) {
       cudaFree(data_);

@@ -1,4 +1,4 @@
-// Launches timed by CUDA events between them.
+// Times launches with CUDA events between them.
 #pragma once
 
 #include "core/cuda/device/device.h"
@@ -8,7 +8,7 @@
 
 namespace ptrain::cuda {
 
-/// A lap that the host was late to enqueue holds the wait for it.
+/// If the host enqueues a lap late, the wait counts into the lap.
 class EventTimer final : public LapTimer {
  public:
   explicit EventTimer(const Device& device) : device_(device) {}
@@ -21,7 +21,7 @@ class EventTimer final : public LapTimer {
 
  private:
   const Device& device_;
-  std::vector<cudaEvent_t> events_;  // kept from run to run
+  std::vector<cudaEvent_t> events_;  // reused between measurements
   std::size_t recorded_ = 0;
   std::vector<double> seconds_;
 };

@@ -1,4 +1,4 @@
-// A GPU's memory.
+// Device memory of a GPU.
 #pragma once
 
 #include "core/cuda/device/staging.h"
@@ -27,7 +27,7 @@ class GpuMemory final : public DeviceMemory {
  private:
   const Device& device_;
   Staging staging_;
-  ProcessMemory usage_;  // of tensors, without the context and the libraries' own
+  ProcessMemory usage_;  // tensors, without the context and the libraries' memory
 };
 
 }  // namespace ptrain::cuda

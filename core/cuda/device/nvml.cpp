@@ -18,7 +18,7 @@ constexpr unsigned common_link_speed = 90;  // NVML_FI_DEV_NVLINK_SPEED_MBPS_COM
 constexpr int unsigned_value = 1;           // nvmlValueType_t
 
 using Handle = void*;
-using Result = int;  // 0: done
+using Result = int;  // 0: success
 
 /// nvmlFieldValue_t
 struct FieldValue {
@@ -64,7 +64,7 @@ struct Nvml::Functions {
   Result (*throttling)(Handle, unsigned long long*);
 };
 
-/// What not every driver has; null where this one has it not.
+/// Functions that some drivers lack; null where they do.
 struct Nvml::OptionalFunctions {
   explicit OptionalFunctions(void* library) : library_(library) {
     find("nvmlDeviceGetTotalEccErrors", ecc_errors);
@@ -105,7 +105,7 @@ Nvml::Nvml(const std::string& pci_bus_id, const char* library)
   const Result found = functions_->by_pci_bus_id(pci_bus_id.c_str(), &device_);
   if (found != 0) {
     functions_->shutdown();
-    fail("{}: knows no GPU {} (NVML error {})", library, pci_bus_id, found);
+    fail("{}: found no GPU {} (NVML error {})", library, pci_bus_id, found);
   }
 }
 

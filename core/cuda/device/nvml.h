@@ -1,4 +1,5 @@
-// What NVIDIA's management library says of one GPU. The library comes with the driver and is loaded at run time.
+// Sensors of one GPU, read from NVIDIA's management library. The library comes with the driver and is loaded at run
+// time.
 #pragma once
 
 #include "core/exec/sensors.h"
@@ -11,7 +12,7 @@ namespace ptrain {
 class Nvml final : public Sensors {
  public:
   /// The GPU at `pci_bus_id` ("0000:3b:00.0"). Throws Error{failed} when the library, one of its functions or the GPU
-  /// is not there.
+  /// is missing.
   explicit Nvml(const std::string& pci_bus_id, const char* library = "libnvidia-ml.so.1");
   ~Nvml() override;
   Nvml(const Nvml&) = delete;

@@ -1,4 +1,4 @@
-// A few values copied to the host while the device goes on.
+// Copies a few values to the host while the device continues.
 #pragma once
 
 #include "core/cuda/device/device.h"

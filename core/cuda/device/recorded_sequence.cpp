@@ -24,20 +24,20 @@ void RecordedSequence::record(const std::function<void()>& enqueue) {
     capture(enqueue);
   } catch (const Error& error) {
     gave_up_ = true;
-    cudaGetLastError();  // not left for the next call to find
+    cudaGetLastError();  // clear the error for later calls
     device_.note(
         fmt::format("cuda_graphs: recording a step failed; its launches are made one by one: {}", error.what()));
   }
 }
 
 void RecordedSequence::capture(const std::function<void()>& enqueue) {
-  // Thread local: what other threads allocate meanwhile (loaders, other ranks) is none of this capture's business.
+  // Thread local: allocations of other threads (loaders, other ranks) do not affect this capture.
   CUDA_CHECK(cudaStreamBeginCapture(device_.stream(), cudaStreamCaptureModeThreadLocal));
   cudaGraph_t graph = nullptr;
   try {
     enqueue();
   } catch (...) {
-    cudaStreamEndCapture(device_.stream(), &graph);  // the stream must not stay in capture
+    cudaStreamEndCapture(device_.stream(), &graph);  // ends the stream's capture
     if (graph != nullptr) cudaGraphDestroy(graph);
     throw;
   }

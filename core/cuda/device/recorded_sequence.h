@@ -1,4 +1,4 @@
-// A step's launches as a CUDA graph: run once as they are, recorded at the second run, replayed from then on.
+// A step's launches as a CUDA graph: launched directly at first, recorded at the second run, replayed from then on.
 #pragma once
 
 #include "core/cuda/device/device.h"
@@ -6,9 +6,9 @@
 
 namespace ptrain::cuda {
 
-/// The first run is eager, so that whatever libraries set up lazily happens outside a capture. What kernels read that
-/// varies from step to step (learning rate, random step, loss scale) lies in device memory, so that a replay sees it.
-/// Where recording fails, every run launches one by one, and the device has a note of it.
+/// The first run is eager, so that libraries' lazy initialisation happens outside a capture. Values that vary from step
+/// to step (learning rate, random step, loss scale) are in device memory, where a replay reads them. If recording
+/// fails, every run launches kernels one by one, and the device notes it.
 class RecordedSequence final : public LaunchSequence {
  public:
   explicit RecordedSequence(Device& device) : device_(device) {}

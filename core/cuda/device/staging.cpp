@@ -36,7 +36,7 @@ Staging::Block Staging::make_block() {
 Staging::Block& Staging::next_free() {
   const auto oldest_is_busy = [&] {
     if (cudaEventQuery(blocks_.front().done) != cudaErrorNotReady) return false;
-    cudaGetLastError();  // an answer, which must not look like the next launch's error
+    cudaGetLastError();  // clear the status, which the next launch would report as its error
     return true;
   };
   if (blocks_.empty() || (blocks_.size() < most_blocks && oldest_is_busy())) {

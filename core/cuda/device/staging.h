@@ -8,9 +8,9 @@
 
 namespace ptrain::cuda {
 
-/// To the device data goes in blocks: into pinned memory at once, from there to a block on the device in a stream of
-/// its own, while earlier work still computes, and to its place in the device's stream, in order. So a step's inputs
-/// travel while the step before it runs. Blocks are made as they are needed, up to a bound; beyond it the host waits.
+/// Data for the device is copied in blocks: into pinned memory at once, from there to a device block on a separate
+/// stream while earlier work computes, and to its destination in the device's stream, in order. So a step's inputs are
+/// transferred during the step before. Blocks are allocated on demand up to a limit; beyond it the host waits.
 class Staging {
  public:
   explicit Staging(const Device& device);
@@ -20,7 +20,7 @@ class Staging {
 
   /// Returns when `host` may be overwritten.
   void to_device(void* device, const void* host, std::size_t bytes);
-  /// Returns when the data is there.
+  /// Returns when the copy is complete.
   void to_host(void* host, const void* device, std::size_t bytes);
 
  private:
@@ -30,8 +30,8 @@ class Staging {
   struct Block {
     std::byte* pinned = nullptr;
     std::byte* device = nullptr;
-    cudaEvent_t arrived = nullptr;  // on the device's block
-    cudaEvent_t done = nullptr;     // free again
+    cudaEvent_t arrived = nullptr;  // data is in the device's block
+    cudaEvent_t done = nullptr;     // block is free again
   };
 
   Block make_block();
@@ -39,7 +39,7 @@ class Staging {
 
   const Device& device_;
   cudaStream_t copies_ = nullptr;
-  std::deque<Block> blocks_;  // the one used last is at the back
+  std::deque<Block> blocks_;  // most recently used at the back
 };
 
 }  // namespace ptrain::cuda

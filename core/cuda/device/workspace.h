@@ -5,7 +5,7 @@
 
 namespace ptrain::cuda {
 
-/// A place in the workspace that a kernel is given when it runs.
+/// A range of the workspace that a kernel receives when it runs.
 class WorkspacePart {
  public:
   WorkspacePart() = default;
@@ -20,7 +20,7 @@ class WorkspacePart {
   std::size_t offset_ = 0;
 };
 
-/// Hands out parts one after the other, each aligned to 256 bytes.
+/// Allocates consecutive parts, each aligned to 256 bytes.
 class WorkspaceLayout {
  public:
   WorkspacePart take(std::size_t bytes) {

@@ -6,7 +6,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// The micro-step is read where it was fed: a recorded step replays with another one.
+/// The micro-step is read from its input, so that a recorded step can be replayed with another one.
 struct AddToTotal {
   const std::int32_t* micro_step;
   __device__ float operator()(float total, float x) const { return (*micro_step == 0 ? 0.0f : total) + x; }

@@ -1,4 +1,4 @@
-// Means over a grid of windows, and their gradient; a thread has a pack of channels of one window or pixel.
+// Adaptive average pooling and its gradient; each thread has a pack of channels of one window or pixel.
 #include "core/ops/image/adaptive_avg_pool2d.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -13,7 +13,7 @@ namespace {
 
 struct WindowsExtent {
   std::int64_t images, height, width, channels;
-  std::int64_t size;  // windows along either axis
+  std::int64_t size;  // windows along each axis
 };
 
 /// Inverse of a window's number of pixels.
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(block_threads) adaptive_spread_kernel(WindowsE
   }
 }
 
-/// Forward and backward differ in the kernel only. `images` is [N,H,W,C].
+/// Forward and backward differ only in the kernel. `images` is [N,H,W,C].
 template <Direction direction>
 class AdaptivePoolKernel final : public Kernel {
  public:

@@ -1,5 +1,5 @@
-// Average pooling: a thread takes a few channels of one output pixel through its window. In the gradient a thread
-// gathers for one input pixel from the windows that hold it, so nothing is added atomically.
+// Average pooling: each thread takes a few channels of one output pixel through its window. In the gradient a thread
+// gathers for one input pixel from the windows that contain it, so no atomics are needed.
 #include "core/ops/image/avg_pool2d.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -18,9 +18,9 @@ struct AvgPoolGeometry : ImageExtents {
   AvgPoolGeometry(const AvgPool2dAttributes& pool, const Shape& x, const Shape& y)
       : ImageExtents(x, y), kernel(pool.kernel), stride(pool.stride) {}
 
-  /// One past the last pixel under output `out`.
+  /// One past the last pixel in the window of output `out`.
   __device__ int end(int out, int size) const { return min(size, out * stride + kernel); }
-  /// The first output whose window holds pixel `in`.
+  /// The first output whose window contains pixel `in`.
   __device__ int first(int in) const { return in < kernel ? 0 : (in - kernel) / stride + 1; }
 };
 

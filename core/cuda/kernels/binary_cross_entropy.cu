@@ -1,4 +1,4 @@
-// One number a row: one block adds them up, in order.
+// One number per row: one block adds them up, in order.
 #include "core/ops/binary_cross_entropy.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -17,7 +17,7 @@ struct Labels {
   float smoothing;
 };
 
-/// In thread 0: the rows that count; 1 where none does. All threads of the block call it.
+/// In thread 0: the number of rows that count; 1 if none does. All threads of the block call it.
 __device__ float counted_rows(const Labels& labels) {
   int counted = 0;
   for (std::int64_t r = threadIdx.x; r < labels.rows; r += block_threads)

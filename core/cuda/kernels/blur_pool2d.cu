@@ -1,5 +1,5 @@
-// Blur pooling and its gradient: a thread gathers a few channels of one pixel from those that it is made of, so nothing
-// is added atomically.
+// Blur pooling and its gradient: a thread gathers a few channels of one pixel from its source pixels, so no atomics are
+// needed.
 #include "core/ops/image/blur_pool2d.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -12,13 +12,13 @@
 namespace ptrain::cuda {
 namespace {
 
-/// From large to small, by what each output is made of.
+/// From the large image to the small one, by the pixels that each output reads.
 struct Forward {
   static __device__ BlurRange sources(int to, int from_size, int) { return blurred_pixels(to, from_size); }
   static __device__ float share(int to, int from, int from_size, int) { return blur_share(to, from, from_size); }
 };
 
-/// From small to large, by the outputs that each pixel is part of.
+/// From the small image to the large one, by the outputs that read each pixel.
 struct Backward {
   static __device__ BlurRange sources(int to, int, int to_size) { return blurred_outputs(to, to_size); }
   static __device__ float share(int to, int from, int, int to_size) { return blur_share(from, to, to_size); }

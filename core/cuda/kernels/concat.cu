@@ -1,4 +1,4 @@
-// A launch for each part: a thread per element, on either side.
+// One launch per part, one thread per element, in either direction.
 #include "core/ops/concat.h"
 
 #include "core/cuda/cuda_kernels.h"

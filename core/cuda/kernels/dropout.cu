@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// A draw for each sample of `each` elements. y may be x.
+/// One draw per sample of `each` elements. y may be x.
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     sample_dropout_kernel(std::int64_t samples, std::int64_t each, DropoutAttributes attributes,

@@ -1,6 +1,6 @@
-// Look-ups, and their gradients. Position and token-type tables are summed in a fixed order; the word table by atomic
-// additions, or in token order where the same bits are asked of every run: there the first token of each id adds up the
-// rows of all tokens that share it.
+// Lookups, and their gradients. Position and token-type tables are summed in a fixed order; the word table by atomic
+// additions, or in token order if results must be deterministic: there the first token of each id adds up the rows of
+// all tokens with that id.
 #include "core/ops/text/embedding.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -18,10 +18,10 @@ namespace {
 struct Tokens {
   std::int64_t count;
   std::int64_t width;
-  SequencePlaces places = {};  // BERT's; none: every token counts
-  std::int64_t bag = 1;        // tokens to a row of dy
+  SequencePlaces places = {};  // for BERT; none: every token counts
+  std::int64_t bag = 1;        // tokens per row of dy
 
-  /// Tokens that belong to sequences: those behind packed ones do not count.
+  /// Number of tokens that belong to sequences: those after packed ones do not count.
   __device__ std::int64_t valid() const { return places.offsets != nullptr ? places.end() : count; }
 };
 
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Adds to a table of zeros.
+/// Adds to a zeroed table.
 __global__ void __launch_bounds__(block_threads)
     scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
   for (std::int64_t i = grid_thread(); i < tokens.valid() * tokens.width; i += grid_threads()) {
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// A block per token; only those of an id's first token write. Into a table of zeros.
+/// A block per token; only those of an id's first token write. The table is zeroed.
 __global__ void __launch_bounds__(block_threads)
     ordered_scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
   __shared__ std::int32_t matches[block_threads];
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Every sequence's row at a position, in order; zero beyond the sequences' length.
+/// Sums every sequence's row at a position, in order; zero beyond the sequences' length.
 __global__ void __launch_bounds__(block_threads)
     position_grad_kernel(Tokens tokens, std::int64_t positions, const float* dy, float* table) {
   const std::int64_t i = grid_thread();
@@ -109,7 +109,8 @@ __global__ void __launch_bounds__(block_threads)
   table[i] = sum;
 }
 
-/// partials[part][type][column]: the rows of one token type (blockIdx.z) among one part of the tokens (blockIdx.y).
+/// partials[part][type][column]: the sum of one token type's rows (blockIdx.z) over one part of the tokens
+/// (blockIdx.y).
 __global__ void __launch_bounds__(block_threads)
     type_partials_kernel(Tokens tokens, const std::int32_t* types, const float* dy, float* partials) {
   const std::int64_t c = grid_thread();
@@ -123,7 +124,7 @@ __global__ void __launch_bounds__(block_threads)
   partials[(part * gridDim.z + type) * tokens.width + c] = sum;
 }
 
-/// dtable [rows, width] of one look-up.
+/// dtable [rows, width] of one lookup.
 void table_gradient(const Device& device, bool deterministic, Tokens tokens, std::int64_t rows, const void* ids,
                     const float* dy, void* table) {
   const auto* tokens_ids = static_cast<const std::int32_t*>(ids);
@@ -138,8 +139,8 @@ void table_gradient(const Device& device, bool deterministic, Tokens tokens, std
   }
 }
 
-/// The tokens of a BERT embedding's or its gradient's inputs, ids first, offsets of packed sequences at `slot`; without
-/// the places, which a run gives.
+/// The tokens of a BERT embedding's or its gradient's inputs, ids first, offsets of packed sequences at `slot`; the
+/// places are set at each run.
 Tokens make_tokens(const KernelContext& context, std::int64_t width, std::size_t slot) {
   const TensorDesc& ids = context.inputs[0];
   Tokens tokens{ids.count(), width};

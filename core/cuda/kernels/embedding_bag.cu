@@ -1,4 +1,4 @@
-// A thread per element of the result adds up its bag's rows in order.
+// One thread per element of the result adds up its bag's rows in order.
 #include "core/ops/sparse/embedding_bag.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -11,7 +11,7 @@ namespace {
 struct Bags {
   std::int64_t count;
   std::int64_t width;
-  std::int64_t ids;  // in each
+  std::int64_t ids;  // per bag
 };
 
 __global__ void __launch_bounds__(block_threads)

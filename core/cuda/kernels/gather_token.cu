@@ -1,4 +1,4 @@
-// Copies of single rows, whose places packed sequences give on the device.
+// Copies single rows; the offsets of packed sequences are read on the device.
 #include "core/ops/text/gather_token.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -11,7 +11,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// The rows of x (or dx), padded or packed, and which one of each of `batch` sequences is selected.
+/// The rows of x (or dx), padded or packed, and the selected row of each of `batch` sequences.
 struct Layout {
   std::int64_t batch, length, tokens, width, index;
   DType dtype;
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(block_threads) select_kernel(Layout layout, Se
   y[i] = x[(places.begin(i / layout.width) + layout.index) * layout.width + i % layout.width];
 }
 
-/// Into rows of zeros.
+/// Writes into zeroed rows.
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     select_grad_kernel(Layout layout, SequencePlaces places, const T* dy, T* dx) {

@@ -1,4 +1,4 @@
-// The mean over all pixels of each channel, and its gradient; a thread has a pack of channels.
+// Global average pooling of each channel, and its gradient; each thread has a pack of channels.
 #include "core/ops/image/global_average_pool.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Forward and backward differ in the kernel only. `images_` is [N,H,W,C], `means_` [samples,C].
+/// Forward and backward differ only in the kernel. `images_` is [N,H,W,C], `means_` [samples,C].
 template <Direction direction>
 class PoolKernel final : public Kernel {
  public:

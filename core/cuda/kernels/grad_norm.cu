@@ -1,4 +1,4 @@
-// Sum of squares over the flat gradients and a flag for overflow in one pass; blocks leave partial results, which one
+// Sum of squares over the flat gradients and an overflow flag in one pass; blocks write partial results, which one
 // block adds in order.
 #include "core/ops/training/grad_norm.h"
 

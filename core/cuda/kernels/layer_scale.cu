@@ -1,4 +1,4 @@
-// A factor for each channel, and its gradient: dgamma by sums that are always taken in the same order.
+// Scales each channel, and its gradient; dgamma's sums are in a fixed order.
 #include "core/ops/normalization/layer_scale.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// The first sum of each channel is that of dy x.
+/// Each channel's first sum is of dy x.
 template <int n, typename T>
 struct ProductTerm {
   const T *dy, *x;
@@ -86,7 +86,7 @@ class LayerScaleGradKernel final : public Kernel {
         constexpr int packed = decltype(n)::value;
         const ProductTerm<packed, T> term{static_cast<const T*>(args.inputs[Op::dy]),
                                           static_cast<const T*>(args.inputs[Op::x])};
-        // Before dx, which may take dy's memory.
+        // Runs before dx, which may overwrite dy.
         launch_channel_sums<packed>(device_, extent_, term, static_cast<ChannelSums*>(args.workspace),
                                     KeepFirst{static_cast<float*>(args.outputs[Op::dgamma])});
       });

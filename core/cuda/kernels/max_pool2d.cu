@@ -1,5 +1,5 @@
-// Maximum pooling: a thread takes a few channels of one output pixel through its window. In the gradient a thread
-// gathers for one input pixel from the windows that hold it, so nothing is added atomically.
+// Maximum pooling: each thread takes a few channels of one output pixel through its window. In the gradient a thread
+// gathers for one input pixel from the windows that contain it, so no atomics are needed.
 #include "core/ops/image/max_pool2d.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Output positions whose window holds input position `in`: [first, last).
+/// Output positions whose window contains input position `in`: [first, last).
 struct Holders {
   int first, last;
   __device__ Holders(int in, int outputs, const MaxPoolGeometry& g) {

@@ -1,4 +1,4 @@
-// One number a row: one block adds them up, in order.
+// One number per row: one block adds them up, in order.
 #include "core/ops/mean_squared_error.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -11,7 +11,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// In thread 0: the rows that have a target; 1 where none has. All threads of the block call it.
+/// In thread 0: the number of rows with a target; 1 if there is none. All threads of the block call it.
 __device__ float rows_with_target(const float* targets, std::int64_t rows) {
   int counted = 0;
   for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) counted += targets[r] == targets[r] ? 1 : 0;

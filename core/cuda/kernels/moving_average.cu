@@ -7,7 +7,7 @@ namespace ptrain::cuda {
 namespace {
 
 struct MoveTowards {
-  float share;  // of the new values
+  float share;  // weight of the new values
   __device__ float operator()(float average, float x) const { return average + share * (x - average); }
 };
 

@@ -1,5 +1,5 @@
-// Muon: cuBLASLt's products on a copy of the direction in the workspace; small kernels between them. A step that is
-// skipped runs the products on what lies there, to no effect.
+// Muon: cuBLASLt's products on a copy of the direction in the workspace; small kernels between them. A skipped step
+// runs the products on stale data, without effect.
 #include "core/ops/training/muon_update.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -13,7 +13,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// The direction, in x; a block leaves the sum of the squares of its part.
+/// Writes the direction to x; each block writes the sum of squares of its part.
 template <typename Grad, typename Low>
 __global__ void __launch_bounds__(block_threads) direction_kernel(ParameterRun<Grad, Low> r, OptimizerSettings s,
                                                                   const StepState* state, float* x, double* partials) {
@@ -87,7 +87,7 @@ class MuonUpdateKernel final : public Kernel {
     products_workspace_ = std::max({gram_->workspace_bytes(), square_->workspace_bytes(), step_->workspace_bytes()});
   }
 
-  /// The step's state, partial sums, the matrices, then what the products need.
+  /// The step's state, partial sums, the matrices, then the products' workspace.
   std::size_t workspace_bytes() const override { return products_offset() + products_workspace_; }
   KernelRecord record() const override { return {step_->implementation()}; }
 
@@ -114,7 +114,7 @@ class MuonUpdateKernel final : public Kernel {
   }
 
  private:
-  static constexpr std::size_t alignment = 256;  // of what cuBLASLt reads
+  static constexpr std::size_t alignment = 256;  // required by cuBLASLt
   static constexpr std::size_t unit_offset = 128, partials_offset = 256;
   static_assert(sizeof(StepState) <= unit_offset);
 
@@ -145,7 +145,7 @@ class MuonUpdateKernel final : public Kernel {
     launch(apply_direction_kernel<Grad, Low>, blocks_, block_threads, device_, r, attributes_, state, x);
   }
 
-  /// Newton and Schulz's iteration in place.
+  /// The Newton-Schulz iteration in place.
   void orthogonalize(std::byte* workspace) {
     const std::size_t size = padded_floats(attributes_.segment.count);
     std::byte* matrices = workspace + matrices_offset();
@@ -171,7 +171,7 @@ class MuonUpdateKernel final : public Kernel {
   MuonUpdateAttributes attributes_;
   TensorDesc low_;
   TensorDesc grad_low_;
-  bool wide_;  // the Gram matrix is of the rows
+  bool wide_;  // whether the Gram matrix is over the rows
   int blocks_;
   std::unique_ptr<Gemm> gram_, square_, step_;
   std::size_t products_workspace_ = 0;

@@ -1,5 +1,5 @@
-// Pixels to normalised floats. A byte has 256 values, so each channel is a table, which every block makes in shared
-// memory; a thread has four pixels, whose bytes are three words.
+// Pixels to normalised floats by a table of 256 values per channel, which every block computes in shared memory; each
+// thread has four pixels, whose bytes are three words.
 #include "core/ops/image/normalize_image.h"
 
 #include "core/cuda/cuda_kernels.h"

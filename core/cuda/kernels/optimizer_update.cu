@@ -1,5 +1,5 @@
-// The fused parameter update: the flat buffers are cut into chunks that stay within one parameter, a block each. LARS
-// and LAMB need norms per parameter first: chunks leave partial sums, which are added in order.
+// The fused parameter update: the flat buffers are divided into chunks within single parameters, one block each. LARS
+// and LAMB need norms per parameter first: chunks write partial sums, which are added in order.
 #include "core/ops/training/optimizer_update.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -21,7 +21,7 @@ struct Segment {
   std::int32_t chunks;
 };
 
-/// The flat buffers and tables, as kernels take them.
+/// The flat buffers and tables, as kernel arguments.
 struct Buffers {
   OptimizerBuffers flat;
   const Segment* segments;
@@ -40,8 +40,8 @@ __device__ ParameterRun<Grad, Low> this_chunk(const Buffers& b, const Segment& s
   return parameter_run<Grad, Low>(b.flat, s.part, begin, end < s.part.count ? end : s.part.count);
 }
 
-/// Calls body(first element, integral_constant) for each n elements that this thread has in the chunk, then for single
-/// elements of what is left.
+/// Calls body(first element, integral_constant) for each n elements that this thread has in the chunk, then for the
+/// remaining single elements.
 template <int n, typename Body>
 __device__ void for_elements(std::int64_t count, Body&& body) {
   for (std::int64_t i = static_cast<std::int64_t>(threadIdx.x) * n; i + n <= count; i += block_threads * n) {
@@ -98,7 +98,7 @@ __device__ void update_adamw(const ParameterRun<Grad, Low>& c, const OptimizerSe
   });
 }
 
-/// Any optimizer that takes each element by itself, in registers.
+/// Any optimizer that treats elements independently, in registers.
 template <int n, typename Grad, typename Low>
 __device__ void update_elements(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
                                 float decay) {
@@ -123,7 +123,7 @@ __device__ void update_elements(const ParameterRun<Grad, Low>& c, const Optimize
   });
 }
 
-/// LAMB's second half: the moments are up to date.
+/// LAMB's second half: the moments are already updated.
 template <int n, typename Grad, typename Low>
 __device__ void update_lamb(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
                             float decay, float rate) {
@@ -141,7 +141,7 @@ __device__ void update_lamb(const ParameterRun<Grad, Low>& c, const OptimizerSet
   });
 }
 
-/// The sums of squares that LARS and LAMB scale by; LAMB's moments take in the gradient on the way.
+/// The sums of squares that LARS and LAMB scale by; also updates LAMB's moments.
 template <int n, typename Grad, typename Low>
 __device__ void sum_squares(const ParameterRun<Grad, Low>& c, const OptimizerSettings& s, const StepFactors& f,
                             float decay, double2* partial) {
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(block_threads) chunks_kernel(Buffers b, Optimi
   }
 }
 
-/// What each parameter's learning rate is multiplied by; 1 where decay does not apply.
+/// Each parameter's factor for the learning rate; 1 where decay does not apply.
 __global__ void __launch_bounds__(block_threads) ratios_kernel(Buffers b, OptimizerSettings s) {
   if (b.state->skip != 0) return;
   const Segment segment = b.segments[blockIdx.x];
@@ -310,7 +310,7 @@ class OptimizerUpdateKernel final : public Kernel {
     return ratios_offset + (ratios + sizeof(double2) - 1) / sizeof(double2) * sizeof(double2);
   }
 
-  /// Gradients of a low-precision parameter are low too, or fp32 when they were accumulated.
+  /// Gradients of a low-precision parameter are in low precision, or in fp32 after accumulation.
   template <Pass pass>
   void run_pass(const Buffers& buffers) {
     if (is_absent(low_)) {

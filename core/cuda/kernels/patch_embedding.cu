@@ -1,4 +1,4 @@
-// Tokens from patches, and the gradient: a thread has a pack of a position's channels, of all images in their order.
+// Tokens from patches, and the gradient: each thread has a pack of a position's channels, over all images in order.
 #include "core/ops/image/patch_embedding.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -14,7 +14,7 @@ struct PatchExtent {
 
   explicit PatchExtent(const TensorDesc& tokens)
       : images(tokens.shape[0]), length(tokens.shape[1]), width(tokens.shape[2]) {}
-  /// Of the tokens of one image.
+  /// Elements in the tokens of one image.
   __host__ __device__ std::int64_t image() const { return length * width; }
 };
 
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(block_threads) embed_kernel(PatchExtent e, con
   }
 }
 
-/// The class token lies at the first position.
+/// The class token is at position 0.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
     embed_grad_kernel(PatchExtent e, const T* dtokens, T* dx, float* dclass_token, float* dposition) {

@@ -1,4 +1,4 @@
-// Each channel of an image times its factor, and the gradient of that; a thread has a pack of channels.
+// Scales each channel of an image, and its gradient; each thread has a pack of channels.
 #include "core/ops/image/scale_channels.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -90,7 +90,7 @@ class ScaleChannelsGradKernel final : public Kernel {
       using T = decltype(zero);
       constexpr int packed = decltype(n)::value;
       const auto* dy = static_cast<const T*>(args.inputs[Op::dy]);
-      // Before dx, which may take dy's memory.
+      // Runs before dx, which may overwrite dy.
       launch(factors_grad_kernel<packed, T>, blocks_for(extent.images * extent.channels / packed), block_threads,
              device_, extent, dy, static_cast<const T*>(args.inputs[Op::x]),
              static_cast<T*>(args.outputs[Op::dfactors]));

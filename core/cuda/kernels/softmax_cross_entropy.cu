@@ -1,4 +1,4 @@
-// A warp per row; the losses of the rows are added by one block, in order.
+// One warp per row; one block adds the losses of the rows in order.
 #include "core/ops/softmax_cross_entropy.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(block_threads)
     total += weight * value;
     weights += weight;
   }
-  // Read before the probabilities, which may take the logits' place.
+  // Read before the probabilities are written, which may overwrite the logits.
   const bool counts = labels.own[r] != ignored_label;
   const float of_labels =
       counts ? labels.mean(r, [logits](std::int32_t label) { return to_float(logits[label]); }) : 0.0f;
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(block_threads)
   const float mean_weight = warp_sum(weights) / static_cast<float>(classes);
   float sum = 0;
   for (std::int64_t c = lane; c < classes; c += warp) {
-    const float e = expf(to_float(logits[c]) - largest);  // a NaN stays one, though fmaxf passed over it
+    const float e = expf(to_float(logits[c]) - largest);  // a NaN stays NaN, although fmaxf ignores it
     probabilities[c] = e;
     sum += e;
   }
@@ -57,7 +57,8 @@ __global__ void __launch_bounds__(block_threads)
               (1 - smoothing) * of_row * of_labels - smoothing * mean;
 }
 
-/// In thread 0: the rows that count, or their weights added up; 1 where none counts. All threads of the block call it.
+/// In thread 0: the number of rows that count, or the sum of their weights; 1 if none counts. All threads of the block
+/// call it.
 __device__ float counted_rows(const MixedLabels& labels, std::int64_t rows) {
   double counted = 0;
   for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) {
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(block_threads)
   if (threadIdx.x == 0) *loss = static_cast<float>(total / static_cast<double>(counted));
 }
 
-/// What the gradient takes of the whole batch.
+/// Factors of the gradient for the whole batch.
 struct BatchFactors {
   float row_scale, mean_weight;
 };

@@ -1,5 +1,5 @@
-// A block per id: the one of an id's first place adds up the rows of all places that share it, in order; the others
-// leave zeros. So no id is sorted and every run gives the same bits.
+// One block per id: the block of an id's first occurrence adds up the rows of all its occurrences in order; the others
+// write zeros. So no sorting is needed, and every run gives the same bits.
 #include "core/ops/sparse/sparse_gradient.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -10,18 +10,18 @@
 namespace ptrain::cuda {
 namespace {
 
-/// `values` begins as zeros.
+/// `values` is zeroed.
 struct Entries {
   std::int64_t count;
   std::int64_t width;
-  std::int64_t in_bag;  // to a row of dy
+  std::int64_t in_bag;  // ids per row of dy
   const std::int32_t* ids;
   const float* dy;
   std::int32_t* rows;
   float* values;
 };
 
-/// Whether an earlier entry has this block's id; alike in all threads.
+/// Whether an earlier entry has this block's id; the same in all threads.
 __device__ bool repeats(const Entries& e, std::int64_t entry, std::int32_t id) {
   for (std::int64_t begin = 0; begin < entry; begin += block_threads) {
     const std::int64_t i = begin + threadIdx.x;

@@ -1,4 +1,4 @@
-// A thread per element of the gradient: each row of the table stands in it once. A warp per row where a row has one
+// One thread per element of the gradient, in which each row of the table occurs once. One warp per row if a row has one
 // sum.
 #include "core/ops/sparse/sparse_update.h"
 
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t lane = threadIdx.x % 32;
   for (std::int64_t i = grid_thread() / 32; i < r.count; i += grid_threads() / 32) {
     const std::int32_t row = r.rows[i];
-    if (row < 0) continue;  // all of the warp alike
+    if (row < 0) continue;  // the same for the whole warp
     float* p = r.table + row * r.width;
     const float* gradient = r.values + i * r.width;
     float squares = 0;

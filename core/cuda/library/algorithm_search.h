@@ -1,4 +1,4 @@
-// Exhaustive search among kernels that reach the same by different launches.
+// Exhaustive search among kernels that compute the same result with different launches.
 #pragma once
 
 #include "core/cuda/device/device.h"
@@ -6,7 +6,7 @@
 
 namespace ptrain::cuda {
 
-/// core/exec/kernel_choice.h's, timed on the device.
+/// As in core/exec/autotune.h, timed on the device.
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, const Device& device,
                                       std::vector<std::unique_ptr<Kernel>> candidates);
 

@@ -18,11 +18,12 @@ struct CompiledGraph::State {
   CudnnGraph graph;
   std::size_t plan;
   std::size_t workspace_bytes;
-  // Until a plan has run, what the next one is found with:
+  // What is needed to find another plan, until one has run:
   std::optional<CudnnGraph> unplanned;
   EngineRules rules;
-  std::function<void(const std::string& name, const CudnnGraph& graph)> keep;  // in the stores
-  std::unique_ptr<ScratchMemory> own_workspace = {};                           // of a next one that wants more
+  std::function<void(const std::string& name, const CudnnGraph& graph)> keep;  // updates the stores
+  std::unique_ptr<ScratchMemory> own_workspace = {};                           // for another plan that needs more
+                                                                               // workspace
 
   void run(std::span<void* const> pointers, void* workspace) const {
     graph.run(plan, pointers, own_workspace != nullptr ? own_workspace->data() : workspace);
@@ -46,7 +47,7 @@ struct CompiledGraph::State {
     if (graph.plan(rules)) return false;
     for (plan = 0; plan < graph.plan_names().size(); ++plan) {
       const std::string& name = graph.plan_names()[plan];
-      cudaGetLastError();  // the failed launch's, not left for the next call to find
+      cudaGetLastError();  // clear the failed launch's error for later calls
       if (name == failed || !graph.build(plan)) continue;
       const std::size_t bytes = graph.workspace_bytes(plan);
       if (bytes > workspace_bytes) own_workspace = std::make_unique<ScratchMemory>(device, bytes, DType::u8);
@@ -72,7 +73,7 @@ void CompiledGraph::run(std::span<void* const> pointers, void* workspace) const 
 
 namespace {
 
-/// A plan that is compiled. Candidates of a search share a graph, or have one each.
+/// A compiled plan. Candidates of a search share a graph, or have one each.
 struct CompiledPlan {
   std::shared_ptr<CudnnGraph> graph;
   std::size_t plan;
@@ -80,7 +81,7 @@ struct CompiledPlan {
   const std::string& name() const { return graph->plan_names()[plan]; }
 };
 
-/// The first `most` plans that can be compiled, one after the other.
+/// The first `most` plans that compile, one after the other.
 std::vector<CompiledPlan> compile_first(const std::shared_ptr<CudnnGraph>& graph, std::size_t most) {
   std::vector<CompiledPlan> compiled;
   for (std::size_t i = 0; i < graph->plan_names().size() && compiled.size() < most; ++i) {
@@ -89,7 +90,7 @@ std::vector<CompiledPlan> compile_first(const std::shared_ptr<CudnnGraph>& graph
   return compiled;
 }
 
-/// The same, at once: each in a thread of its own, on a graph of its own.
+/// The same in parallel: each in its own thread, on its own graph.
 std::vector<CompiledPlan> compile_together(const std::function<std::shared_ptr<CudnnGraph>()>& planned,
                                            std::size_t count, std::size_t most) {
   std::vector<CompiledPlan> compiled;
@@ -137,12 +138,13 @@ std::string describe_problem(const KernelContext& context, const EngineRules& ru
                      rules.tensor_cores, rules.deterministic, rules.workspace_limit);
 }
 
-/// What an exhaustive search chose before; empty when there was none.
+/// The choice of an earlier exhaustive search; empty when there was none.
 std::string chosen_before(const KernelContext& context, const std::string& problem) {
   return context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
 }
 
-/// What an exhaustive search chose, now or before, compiled; `graph` is planned, and `build` makes its equals.
+/// The compiled choice of an exhaustive search, this or an earlier one; `graph` is planned, and `build` makes equal
+/// graphs.
 std::optional<CompiledPlan> searched(const KernelContext& context, const std::string& problem, const Device& device,
                                      const EngineRules& rules, Search search, const std::shared_ptr<CudnnGraph>& graph,
                                      const std::function<CudnnGraph()>& build) {
@@ -155,7 +157,7 @@ std::optional<CompiledPlan> searched(const KernelContext& context, const std::st
     equal->plan(rules);
     return equal;
   };
-  // On other graphs than the one that is kept, so that the losers' code goes with them.
+  // On graphs other than the one that is kept, so that the losers' code is freed with them.
   std::optional<CompiledPlan> chosen = search == Search::few
                                            ? fastest(device, compile_together(planned, graph->plan_names().size(), few))
                                            : fastest(device, compile_first(planned(), graph->plan_names().size()));

@@ -1,4 +1,4 @@
-// The plan that a cuDNN graph runs with: cuDNN's first choice, or the fastest of all of them (exhaustive search).
+// Selects and compiles the plan of a cuDNN graph: cuDNN's first choice, or the fastest of all (exhaustive search).
 #pragma once
 
 #include "core/cuda/device/device.h"
@@ -11,18 +11,18 @@
 
 namespace ptrain::cuda {
 
-/// Of the plans that KernelOptions::exhaustive_search asks to time: none, the first few of cuDNN's order of preference
-/// (compiled at the same time: from source, half a second each), or all.
+/// The plans that KernelOptions::exhaustive_search times: none, the first few in cuDNN's order of preference (compiled
+/// in parallel: from source, half a second each), or all.
 enum class Search { no, few, all };
 
-/// A graph with its plan compiled; copies share both. A plan that fails when it is first run, which must not be in a
-/// capture, gives way to the next that runs; the device then has a note, and the stores what runs.
+/// A graph with its compiled plan; copies share both. If the plan fails at its first run, which must not be in a
+/// capture, the next one that runs replaces it; this is noted on the device, and the stores are updated.
 class CompiledGraph {
  public:
   struct State;
   explicit CompiledGraph(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  /// That run() is given, of the plan that was chosen first.
+  /// For run(), of the plan that was chosen first.
   std::size_t workspace_bytes() const;
   /// "cudnn:eng62_k2=4_k13=0": engine and knobs.
   std::string implementation() const;
@@ -34,30 +34,29 @@ class CompiledGraph {
   std::shared_ptr<State> state_;
 };
 
-/// Equal layers share a graph, and a step takes over those that were tried when its fusions were chosen: compiling one
-/// takes up to a second.
+/// Graphs shared by equal layers and between the choice of fusions and the step: compiling one takes up to a second.
 struct CompiledGraphs {
   std::map<std::string, CompiledGraph> by_problem;
   EngineCache store;
-  std::optional<EngineCache> shipped = {};       // asked where `store` has no plan that will do; looked for then
-  std::optional<bool> numbers_masks_alike = {};  // cuDNN; found out when first asked
+  std::optional<EngineCache> shipped = {};       // used where `store` has no suitable plan; opened on first use
+  std::optional<bool> numbers_masks_alike = {};  // for cuDNN; tested on first use
 };
 
-/// `planned` is empty when cuDNN has no plan, and `reason` says why.
+/// `planned` is empty when cuDNN has no plan; `reason` says why.
 struct Planning {
   std::optional<CompiledGraph> planned;
   std::string reason;
 };
 
-/// Plans the graph that `build` makes (more than once) for the kernel of `context`. Timed on scratch memory, plan after
-/// plan; problems that were searched before are answered from the search cache. `build` may be called in several
-/// threads at once.
+/// Plans the graph that `build` makes (more than once) for the kernel of `context`. Plans are timed on scratch memory,
+/// one after the other; problems that were searched before are looked up in the search cache. `build` may be called in
+/// several threads at once.
 Planning plan_graph(const KernelContext& context, Device& device, const EngineRules& rules, Search search,
                     const std::function<CudnnGraph()>& build);
 
-/// What a convolution's options allow: all plans within its workspace, TF32 only where it is asked for.
+/// The rules from a convolution's options: all plans within its workspace, TF32 only if allowed.
 EngineRules convolution_rules(const KernelContext& context);
-/// The same without the bound, which is one of convolutions.
+/// The same without the workspace limit, which is for convolutions.
 EngineRules unbounded_rules(const KernelContext& context);
 
 }  // namespace ptrain::cuda

@@ -31,17 +31,17 @@ fe::DataType_t data_type(DType dtype) {
     case DType::s8:
       return fe::DataType_t::INT8;
   }
-  throw std::logic_error("internal error: a dtype that cuDNN does not know");
+  throw std::logic_error("internal error: a dtype that cuDNN does not support");
 }
 
 fe::DataType_t data_type(const TensorLayout& layout) {
   return layout.is_mask ? fe::DataType_t::BOOLEAN : data_type(layout.dtype);
 }
 
-/// What cuDNN says of a failure runs over several lines; the first names it.
+/// cuDNN's failure messages have several lines; the first names the failure.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// For what can only fail when the graph itself is wrong.
+/// For calls that fail only if the graph itself is wrong.
 void require_good(fe::error_t status, const char* what) {
   if (status.is_bad()) {
     throw std::logic_error(fmt::format("internal error: cuDNN graph: {}: {}", what, first_line(status.get_message())));
@@ -67,7 +67,7 @@ fe::graph::Pointwise_attributes pointwise(fe::PointwiseMode_t mode) {
 CudnnTarget CudnnTarget::described(const std::string& properties, int compute_capability) {
   const auto described = std::make_shared<fe::DeviceProperties>();
   fe::error_t status = described->deserialize({properties.begin(), properties.end()});
-  if (status.is_bad()) fail("cuDNN does not take the description of a GPU: {}", first_line(status.get_message()));
+  if (status.is_bad()) fail("cuDNN rejects the description of a GPU: {}", first_line(status.get_message()));
   CudnnTarget target;
   target.properties_ = described;
   target.compute_capability_ = compute_capability;
@@ -77,7 +77,7 @@ CudnnTarget CudnnTarget::described(const std::string& properties, int compute_ca
 struct CudnnGraph::Parts {
   fe::graph::Graph graph;
   cudnnHandle_t handle = nullptr;
-  std::shared_ptr<const fe::DeviceProperties> properties;  // of a GPU that is only described
+  std::shared_ptr<const fe::DeviceProperties> properties;  // for a GPU that is only described
   DType io = DType::f32;
   std::vector<Attributes> tensors;
   std::vector<TensorLayout> bound;
@@ -87,24 +87,24 @@ struct CudnnGraph::Parts {
     tensors.push_back(std::move(tensor));
     return static_cast<Tensor>(tensors.size() - 1);
   }
-  /// An intermediate result that cuDNN wants rounded to the dtype of the data.
+  /// An intermediate result, rounded to the dtype of the data as cuDNN requires.
   Tensor add_io(Attributes tensor) {
     tensor->set_data_type(data_type(io));
     return add(std::move(tensor));
   }
   const Attributes& at(Tensor tensor) const { return tensors[static_cast<std::size_t>(tensor)]; }
-  /// Identifiers grow in the order of binding, which is the order in which run() hands cuDNN the pointers.
+  /// Identifiers grow in binding order, in which run() passes the pointers to cuDNN.
   std::int64_t bind(const TensorLayout& layout) {
     bound.push_back(layout);
     return static_cast<std::int64_t>(bound.size());
   }
-  /// cuDNN wants pointers for what was bound, and for nothing else.
+  /// Checks that cuDNN needs pointers for exactly the bound tensors.
   void check_bindings() {
     require_good(graph.prepare_variant_pack_template(), "bindings");
     const std::vector<std::int64_t> wanted = graph.get_variant_pack_uids_sorted();
     bool same = wanted.size() == bound.size();
     for (std::size_t i = 0; same && i < wanted.size(); ++i) same = wanted[i] == static_cast<std::int64_t>(i + 1);
-    invariant(same, "a cuDNN graph wants other tensors than were bound");
+    invariant(same, "a cuDNN graph needs other tensors than were bound");
   }
 };
 
@@ -313,7 +313,7 @@ std::size_t CudnnGraph::workspace_bytes(std::size_t plan) const {
 std::string CudnnGraph::structure() const {
   nlohmann::json json;
   parts_->graph.serialize(json);
-  json.erase("gid");  // differs from one of this process's graphs to the next
+  json.erase("gid");  // differs between graphs of a process
   return json.dump();
 }
 
@@ -345,8 +345,9 @@ std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound; 
 
 void CudnnGraph::run(std::size_t plan, std::span<void* const> pointers, void* workspace) const {
   constexpr std::size_t most = 16;
-  invariant(pointers.size() == parts_->bound.size() && pointers.size() <= most, "a cuDNN graph is bound wrongly");
-  std::array<void*, most> own{};  // cuDNN's interface wants them writable
+  invariant(pointers.size() == parts_->bound.size() && pointers.size() <= most,
+            "a cuDNN graph is run with the wrong tensors");
+  std::array<void*, most> own{};  // cuDNN's interface needs them writable
   std::copy(pointers.begin(), pointers.end(), own.begin());
   fe::error_t status = parts_->graph.execute_plan_at_index(
       parts_->handle, own.data(), static_cast<int>(pointers.size()), workspace, static_cast<std::int64_t>(plan));

@@ -1,5 +1,5 @@
-// A cuDNN operation graph and its execution plans behind an interface of this project's own: cudnn-frontend's headers
-// take half a minute to compile and stay in one source file.
+// A cuDNN operation graph and its execution plans. cudnn-frontend's headers take half a minute to compile, so this
+// interface keeps them in one source file.
 #pragma once
 
 #include "core/cuda/library/tensor_layout.h"
@@ -16,12 +16,12 @@ typedef struct cudnnContext* cudnnHandle_t;
 
 namespace ptrain::cuda {
 
-/// The GPU that plans are made for: the one at hand, or one that is only described.
+/// The GPU that plans are made for: a present one, or one that is only described.
 class CudnnTarget {
  public:
   explicit CudnnTarget(cudnnHandle_t handle) : handle_(handle) {}
-  /// `properties` is the JSON that cuDNN's device property descriptor reads and writes. Plans for such a target can be
-  /// compiled, not run. Throws Error{failed} when cuDNN does not take it.
+  /// `properties` is the JSON of cuDNN's device property descriptor. Plans for such a target can be compiled, not run.
+  /// Throws Error{failed} when cuDNN rejects it.
   static CudnnTarget described(const std::string& properties, int compute_capability);
 
   cudnnHandle_t handle() const { return handle_; }
@@ -35,10 +35,10 @@ class CudnnTarget {
   int compute_capability_ = 0;
 };
 
-/// Which of the plans that cuDNN offers may be used.
+/// Restricts the plans that may be used.
 struct EngineRules {
   bool tensor_cores = true;     // false: fp32 stays fp32, not TF32
-  bool deterministic = false;   // no sums in an order that varies
+  bool deterministic = false;   // no sums in a varying order
   std::size_t workspace_limit;  // bytes
 };
 
@@ -46,19 +46,19 @@ struct EngineRules {
 /// f32. Malformed graphs throw std::logic_error, from plan() on.
 class CudnnGraph {
  public:
-  /// Names a tensor of the graph.
+  /// Identifies a tensor of the graph.
   enum class Tensor : int {};
 
-  /// `io`: the dtype that intermediate results with an own dtype are rounded to.
+  /// `io`: the dtype that intermediate results are rounded to where rounding is specified.
   CudnnGraph(const CudnnTarget& target, DType io);
   CudnnGraph(CudnnGraph&&) noexcept;
   CudnnGraph& operator=(CudnnGraph&&) noexcept;
   ~CudnnGraph();
 
-  /// Tensors in memory: what run() takes a pointer for, in the order of these calls.
+  /// Tensors in memory: run() takes their pointers in the order of these calls.
   Tensor input(const TensorLayout& layout);
   void output(Tensor tensor, const TensorLayout& layout);
-  /// Lets the outermost axis of a bound tensor begin where `offsets` i32 [N+1,1,1,1] say, in elements, instead of at
+  /// Makes the outermost axis of a bound tensor begin at `offsets` i32 [N+1,1,1,1], in elements, instead of at
   /// multiples of its stride.
   void set_ragged(Tensor tensor, Tensor offsets);
   Tensor constant(float value);
@@ -96,24 +96,25 @@ class CudnnGraph {
   };
   /// f32 sums of each channel.
   Sums channel_sums(Tensor x);
-  /// dgamma, dbeta, and the factors of dy, x and 1 in dx, of a batch norm's gradient.
+  /// dgamma, dbeta, and the factors of dy, x and 1 in a batch norm's dx.
   std::array<Tensor, 5> batch_norm_grad_sums(Tensor dy, Tensor x, Tensor mean, Tensor invstd, Tensor gamma);
 
-  /// Dropout drawn by cuDNN's Philox, from seed and offset i64 [1,1,1,1]: forward and backward alike where both are.
+  /// Dropout drawn by cuDNN's Philox, from seed and offset i64 [1,1,1,1]: the same in forward and backward for equal
+  /// values.
   struct DrawnDropout {
     Tensor seed, offset;
     float probability;
   };
-  /// q, k, v, out and their gradients are [B,heads,S,D]; lengths i32 [B,1,1,1]; mask (what dropout keeps, as 0 and 1)
-  /// [B,heads,S,S]; lse f32 [B,heads,S,1]. Rows beyond a length come out undefined.
+  /// q, k, v, out and their gradients are [B,heads,S,D]; lengths i32 [B,1,1,1]; mask (1 where dropout keeps a weight,
+  /// else 0) [B,heads,S,S]; lse f32 [B,heads,S,1]. Rows beyond a length are undefined.
   struct AttentionInputs {
     Tensor q, k, v;
     Tensor query_lengths, key_lengths;
     float scale = 1;                           // of the scores
     std::optional<DrawnDropout> dropout = {};  // or
     std::optional<Tensor> mask = {};
-    float mask_scale = 1;  // of what the mask keeps
-    bool causal = false;   // a query sees the keys up to its own place
+    float mask_scale = 1;  // scales the kept weights
+    bool causal = false;   // a query attends to no later key
   };
   struct Attended {
     Tensor out, lse;
@@ -125,25 +126,25 @@ class CudnnGraph {
   AttentionGradients attention_grad(const AttentionInputs& inputs, Tensor out, Tensor dout, Tensor lse,
                                     bool deterministic);
 
-  /// Lists the plans that the rules allow, cuDNN's order of preference first. Returns why there is none, if so.
+  /// Lists the plans that the rules allow, in cuDNN's order of preference. Returns the reason if there is none.
   std::optional<std::string> plan(const EngineRules& rules);
   /// Names of the plans, by index: engine and knobs.
   const std::vector<std::string>& plan_names() const;
-  /// Compiles a plan; false when cuDNN cannot after all.
+  /// Compiles a plan; false when cuDNN cannot.
   bool build(std::size_t plan);
   /// Of a plan that was built.
   std::size_t workspace_bytes(std::size_t plan) const;
   std::span<const TensorLayout> bound() const;
 
-  /// What tells graphs apart, with the versions of cuDNN and its frontend. Before plan().
+  /// Identifies the graph, with the versions of cuDNN and its frontend. Call before plan().
   std::string structure() const;
-  /// The plan that was built last, with its compiled code, for an equal graph's restore() on an equal GPU, at
-  /// hand or described.
+  /// The plan that was built last, with its compiled code, for an equal graph's restore() on an equal GPU,
+  /// present or described.
   std::vector<std::uint8_t> save() const;
-  /// Instead of plan() and build(): the saved plan `name` becomes the only one. False when cuDNN does not take it.
+  /// Instead of plan() and build(): the saved plan `name` becomes the only one. False when cuDNN rejects it.
   bool restore(const std::string& name, const std::vector<std::uint8_t>& saved);
 
-  /// Runs a plan that was built on the target's handle and stream. `pointers` follow the order of bound().
+  /// Runs a plan that was built with the target's handle and stream. `pointers` follow the order of bound().
   void run(std::size_t plan, std::span<void* const> pointers, void* workspace) const;
 
  private:

@@ -1,4 +1,4 @@
-// cuDNN's own words for a GPU. Apart from what reads them, since emulated libraries have no such words.
+// cuDNN's description of a GPU. In a file of its own, since emulated libraries have none.
 #include "core/base/errors.h"
 #include "core/cuda/device/check.h"
 #include "core/cuda/library/gpu_description.h"

@@ -26,7 +26,7 @@ EngineCache cached_plans(const std::string& device) {
   return folder.empty() ? EngineCache() : EngineCache(folder / fmt::format("compiled-{:016x}", fnv1a64(device)));
 }
 
-/// Checked at every use: the code of a plan runs.
+/// Checked at every use, since a plan's code is executed.
 bool EngineCache::is_own() const { return !folder_.empty() && folder_problem(folder_).empty(); }
 
 std::filesystem::path EngineCache::entry_file(const std::string& key) const {
@@ -63,7 +63,7 @@ void EngineCache::store(const std::string& key, const CachedEngine& plan) const 
     write_file_atomic(entry_file(key), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, Flush::no);
     std::filesystem::permissions(entry_file(key),
                                  std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  } catch (const std::exception&) {  // the search cache, which lies beside it, tells of a folder that cannot be written
+  } catch (const std::exception&) {  // the search cache, in the same folder, reports write failures
   }
 }
 

@@ -1,5 +1,5 @@
 // Compiled plans of cuDNN graphs on disk. cuDNN compiles batch norms, attention and fused convolutions from source, up
-// to a second each; a plan that is read back carries the code and takes some milliseconds.
+// to a second each; reading a compiled plan takes some milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct CachedEngine {
 
 class EngineCache {
  public:
-  /// Has nothing and keeps nothing.
+  /// An empty cache that stores nothing.
   EngineCache() = default;
-  /// Plans of one device lie in `folder`, and are neither read nor written where another user could write it.
+  /// Plans of one device are in `folder`; they are neither read nor written where another user could write.
   explicit EngineCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// The plan of the graph that `key` describes. Empty when there is none, or only a damaged one.
+  /// The plan of the graph that `key` describes. Empty when there is none, or a damaged one.
   std::optional<CachedEngine> find(const std::string& key) const;
-  /// A plan that cannot be written is compiled anew next time.
+  /// A plan that cannot be written is compiled again next time.
   void store(const std::string& key, const CachedEngine& plan) const;
 
  private:
@@ -34,7 +34,7 @@ class EngineCache {
   std::filesystem::path folder_;
 };
 
-/// What was compiled on this machine for the GPU of that name: in a folder of cache_directory().
+/// Plans that were compiled on this machine for the GPU of that name: in a folder of cache_directory().
 EngineCache cached_plans(const std::string& device);
 
 }  // namespace ptrain::cuda

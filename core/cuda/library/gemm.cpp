@@ -15,9 +15,9 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr std::size_t workspace_limit = std::size_t{32} << 20;  // what NVIDIA recommends for Hopper
+constexpr std::size_t workspace_limit = std::size_t{32} << 20;  // NVIDIA's recommendation for Hopper
 constexpr int candidates_of_a_search = 32;
-/// Alignment of operands at least: parameters lie at multiples of 64 elements in their flat buffer.
+/// Minimum alignment of operands: parameters are at multiples of 64 elements in their flat buffer.
 constexpr std::uint32_t operand_alignment = 128;
 
 cudaDataType_t data_type(DType dtype) {
@@ -34,7 +34,7 @@ cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
     case Epilogue::gelu_tanh_aux_bias:
       return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     case Epilogue::left_sums:
-      return CUBLASLT_EPILOGUE_BGRADB;  // the library's B is left: it sees everything transposed
+      return CUBLASLT_EPILOGUE_BGRADB;  // the library's B is left: its view is transposed
     case Epilogue::gelu_tanh_grad:
       return CUBLASLT_EPILOGUE_DGELU;
     case Epilogue::gelu_tanh_grad_sums:
@@ -42,7 +42,7 @@ cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
     case Epilogue::none:
       return CUBLASLT_EPILOGUE_DEFAULT;
   }
-  throw std::logic_error("internal error: an epilogue that cuBLASLt does not know");
+  throw std::logic_error("internal error: an epilogue that cuBLASLt does not support");
 }
 
 bool has_bias(Epilogue epilogue) { return epilogue != Epilogue::none && epilogue != Epilogue::gelu_tanh_grad; }
@@ -52,7 +52,7 @@ bool has_extra(Epilogue epilogue) {
          epilogue == Epilogue::gelu_tanh_grad_sums;
 }
 
-/// One of cuBLASLt's descriptors, made and destroyed by its own functions.
+/// One of cuBLASLt's descriptors, created and destroyed by its own functions.
 template <typename Descriptor, cublasStatus_t (*destroy)(Descriptor)>
 class Owned {
  public:
@@ -82,7 +82,7 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
   CUBLAS_CHECK(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value));
 }
 
-/// A column-major matrix without gaps.
+/// A contiguous column-major matrix.
 void describe(Matrix& matrix, DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t batch) {
   CUBLAS_CHECK(cublasLtMatrixLayoutCreate(matrix.receive(), data_type(dtype), static_cast<std::uint64_t>(rows),
                                           static_cast<std::uint64_t>(columns), rows));
@@ -95,7 +95,7 @@ void describe(Matrix& matrix, DType dtype, std::int64_t rows, std::int64_t colum
                                                 sizeof stride));
 }
 
-/// An algorithm as text that parse() reads back; it holds for one version of the library and one kind of GPU.
+/// An algorithm as text for parse(); valid for one version of the library and one kind of GPU.
 std::string to_text(const cublasLtMatmulAlgo_t& algorithm) {
   std::string text;
   for (const std::uint64_t word : algorithm.data) text += fmt::format("{:016x}", word);
@@ -161,7 +161,7 @@ struct Gemm::Parts {
                 : describe(matrix, product.in, outer, product.inner, product.batch);
   }
 
-  /// The heuristic reads the alignment off the pointers, before there are any.
+  /// The heuristic reads the alignment from pointers, before there are any.
   static void* example_pointer() { return reinterpret_cast<void*>(std::uintptr_t{operand_alignment}); }
 
   void bind(void* bias, void* extra) {
@@ -169,7 +169,7 @@ struct Gemm::Parts {
     if (has_extra(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, extra);
   }
 
-  /// Alignment of every matrix of an operand, in bytes; those of a batch lie without gaps.
+  /// Alignment of every matrix of an operand, in bytes; the matrices of a batch are contiguous.
   std::uint32_t compute_alignment(std::int64_t elements, DType dtype) const {
     if (product.batch == 1) return operand_alignment;
     const std::int64_t bytes = elements * static_cast<std::int64_t>(element_size(dtype));
@@ -180,7 +180,7 @@ struct Gemm::Parts {
     Preference preference;
     CUBLAS_CHECK(cublasLtMatmulPreferenceCreate(preference.receive()));
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_limit});
-    // Parts of a sum are joined in f32, in a fixed order.
+    // Parts of a sum are combined in f32, in a fixed order.
     set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     const std::uint32_t out = compute_alignment(product.rows * product.columns, product.out);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
@@ -194,7 +194,7 @@ struct Gemm::Parts {
     const cublasStatus_t status =
         cublasLtMatmulAlgoGetHeuristic(device.cublas_lt(), operation.get(), a.get(), b.get(), d.get(), d.get(),
                                        preference.get(), count, results.data(), &found);
-    if (status != CUBLAS_STATUS_SUCCESS) found = 0;  // an epilogue that these layouts cannot have, above all
+    if (status != CUBLAS_STATUS_SUCCESS) found = 0;  // mostly an epilogue that these layouts do not support
     results.resize(static_cast<std::size_t>(found));
     std::erase_if(results, [](const auto& result) { return result.state != CUBLAS_STATUS_SUCCESS; });
     return results;
@@ -205,7 +205,7 @@ struct Gemm::Parts {
     workspace_bytes = result.workspaceSize;
   }
 
-  /// Takes an algorithm over from an earlier search; false when this library does not know it.
+  /// Takes the algorithm of an earlier search; false when this library does not know it.
   bool use(const std::string& text) {
     cublasLtMatmulHeuristicResult_t result{};
     cublasLtMatmulAlgo_t known{};
@@ -247,7 +247,7 @@ struct Gemm::Parts {
     return results[find_fastest(timer, launches).value_or(0)];
   }
 
-  /// The algorithm's first run; the next that runs within the same workspace takes the place of one that fails.
+  /// The algorithm's first run; if it fails, the next that runs within the same workspace replaces it.
   void launch_first(const Operands& operands, void* workspace) {
     cublasStatus_t status = launch(operands, algorithm, workspace, workspace_bytes);
     const std::string failed = to_text(algorithm);
@@ -255,7 +255,7 @@ struct Gemm::Parts {
                                                         : candidates(candidates_of_a_search);
     for (const auto& other : others) {
       if (other.workspaceSize > workspace_bytes || to_text(other.algo) == failed) continue;
-      cudaGetLastError();  // the failed launch's, not left for the next call to find
+      cudaGetLastError();  // clear the failed launch's error for later calls
       if (launch(operands, other.algo, workspace, workspace_bytes) != CUBLAS_STATUS_SUCCESS) continue;
       algorithm = other.algo;
       device.note(fmt::format("cuBLASLt: an algorithm could not be run; {} runs instead: {}",

@@ -8,7 +8,7 @@
 
 namespace ptrain::cuda {
 
-/// What is done with a product before it is written, or what is computed beside it.
+/// Operations on a product before it is written, or computed in addition to it.
 enum class Epilogue {
   none,
   bias,                // + bias[columns]
@@ -19,13 +19,13 @@ enum class Epilogue {
   gelu_tanh_grad_sums  // the same; bias[columns] receives the sums of out over its rows
 };
 
-/// Row-major dense matrices, batch after batch: out[rows,columns] = factor left right, summed in f32.
+/// Row-major dense matrices in batches: out[rows,columns] = factor left right, summed in f32.
 struct MatrixProduct {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t inner = 0;
-  bool left_transposed = false;   // left lies as [inner,rows] instead of [rows,inner]
-  bool right_transposed = false;  // right lies as [columns,inner] instead of [inner,columns]
+  bool left_transposed = false;   // left is stored as [inner,rows] instead of [rows,inner]
+  bool right_transposed = false;  // right is stored as [columns,inner] instead of [inner,columns]
   DType in = DType::f32;          // of left and right
   DType out = DType::f32;         // of out, bias and extra
   std::int64_t batch = 1;
@@ -37,10 +37,10 @@ class Gemm {
  public:
   /// Null when cuBLASLt has no algorithm for it.
   static std::unique_ptr<Gemm> make(const KernelContext& context, Device& device, const MatrixProduct& product);
-  /// The same for products that cuBLASLt always has (no epilogue). Throws Error{failed} when it has not.
+  /// The same for products that cuBLASLt always supports (no epilogue). Throws Error{failed} when it does not.
   static std::unique_ptr<Gemm> make_plain(const KernelContext& context, Device& device, const MatrixProduct& product);
   struct Parts;
-  explicit Gemm(std::unique_ptr<Parts> parts);  // what make() does
+  explicit Gemm(std::unique_ptr<Parts> parts);  // for make()
   ~Gemm();
 
   std::size_t workspace_bytes() const;

@@ -7,8 +7,8 @@
 namespace ptrain::cuda {
 namespace {
 
-/// Which GPU it is, how fast and how large, and its driver, which refuses code that it cannot load. Whatever else is
-/// described, also by later versions of cuDNN, counts: limits, multiprocessors and the L2 cache decide what is
+/// Identity, speed and size of the GPU, and its driver, which rejects code that it cannot load. All other properties
+/// count, also those that later versions of cuDNN add: limits, multiprocessors and the L2 cache decide what is
 /// launched.
 constexpr const char* left_out[] = {"cudaDeviceId",   "pciDeviceId",     "deviceName",     "driverVer",
                                     "smClockRateKHz", "memClockRateKHz", "totalGlobalMem", "isTccDriver"};

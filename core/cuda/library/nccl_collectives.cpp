@@ -1,5 +1,5 @@
-// All-reduces run on a stream of their own: each starts when the compute stream has made its data, and the compute
-// stream waits for all of them where the graph says so. Only events pass between the streams, so a step can be
+// All-reduces run on a separate stream: each starts when the compute stream has written its data, and the compute
+// stream waits for all of them where the graph says so. The streams are connected only by events, so a step can be
 // captured.
 #include "core/cuda/library/nccl_collectives.h"
 
@@ -37,16 +37,16 @@ class NcclCollectives final : public Collectives {
     for (cudaEvent_t* event : {&ready_, &done_}) {
       CUDA_CHECK(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
-    // A rank is gone: kernels that wait for it would spin for ever. NCCL ends them at once but returns only when no
-    // recorded step refers to the communicator any more, and those go with the training thread, which hears of the
-    // failure when this call has returned.
+    // When a rank is gone, kernels that wait for it would spin forever. NCCL ends them at once but returns only when no
+    // recorded step refers to the communicator any more; those are freed with the training thread, which learns of the
+    // failure when this call returns.
     on_failure_ = host.on_failure([this] {
       aborted_ = true;
       abort_ = std::thread([this] { ncclCommAbort(communicator_); });
     });
   }
 
-  /// Plans that were recorded with it are gone before.
+  /// Plans that were recorded with it must be destroyed before.
   ~NcclCollectives() override {
     on_failure_.reset();
     if (abort_.joinable()) {

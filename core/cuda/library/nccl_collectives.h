@@ -8,8 +8,8 @@
 
 namespace ptrain::cuda {
 
-/// All-reduces by NCCL, on a stream of their own beside the device's; `host` finds the other ranks and ends what hangs
-/// when one of them fails. Both must outlive it.
+/// All-reduces by NCCL, on a stream separate from the device's; `host` finds the other ranks and aborts hanging
+/// operations when one of them fails. Both must outlive it.
 std::shared_ptr<Collectives> make_nccl_collectives(const Device& device, HostCollectives& host);
 
 }  // namespace ptrain::cuda

@@ -12,22 +12,23 @@ namespace {
 using Status = NvjpegFunctions::Status;
 
 constexpr int default_backend = 0;                // NVJPEG_BACKEND_DEFAULT
-constexpr unsigned strict = 1u << 2;              // NVJPEG_FLAGS_BITSTREAM_STRICT: what breaks the rules is refused
+constexpr unsigned strict = 1u << 2;              // NVJPEG_FLAGS_BITSTREAM_STRICT: rejects invalid streams
 constexpr unsigned interpolate_chroma = 1u << 5;  // NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION, as libjpeg does
 constexpr int interleaved_rgb = 5;                // NVJPEG_OUTPUT_RGBI
 constexpr Status bad_jpeg = 3, not_supported = 4, allocator_failed = 5, incomplete = 10;
-constexpr std::size_t most_bytes = std::size_t{96} << 20;  // of a decoder's pixels; larger images are the host's
+constexpr std::size_t most_bytes = std::size_t{96} << 20;  // of a decoder's pixels; the host decodes larger images
 
 void check(Status status, const char* call) {
   if (status == 0) return;
   const std::string message = fmt::format("nvJPEG: status {} from {}", status, call);
   if (status == allocator_failed) {
-    throw OutOfMemory(message + "; each of data.workers takes memory to decode in, with data.decoder cpu none does");
+    throw OutOfMemory(message +
+                      "; each of data.workers takes device memory for decoding, with data.decoder cpu none does");
   }
   throw Error(ExitCode::failed, message);
 }
 
-/// The library as all decoders share it.
+/// The library, shared by all decoders.
 struct Nvjpeg {
   explicit Nvjpeg(int index) : device_index(index) {
     if (find_nvjpeg() == nullptr) fail("{}", nvjpeg_missing());
@@ -73,7 +74,7 @@ class NvjpegDecoder final : public ImageDecoder {
   }
 
  private:
-  /// Whether nvJPEG reads the same size in the header: what it decodes must fit.
+  /// Whether nvJPEG reads the same size from the header: its output must fit.
   bool is_of_size(std::span<const std::uint8_t> jpeg, int width, int height) const {
     int components = 0, subsampling = 0, widths[4] = {}, heights[4] = {};
     const Status status = library_->functions.image_info(library_->handle, jpeg.data(), jpeg.size(), &components,
@@ -101,7 +102,7 @@ class NvjpegDecoder final : public ImageDecoder {
   std::shared_ptr<const Nvjpeg> library_;
   cudaStream_t stream_ = nullptr;
   NvjpegFunctions::State state_ = nullptr;
-  std::size_t capacity_ = 0;  // of both, as large as the largest image so far
+  std::size_t capacity_ = 0;  // of both; the largest image so far
   std::uint8_t* device_ = nullptr;
   std::uint8_t* pinned_ = nullptr;
 };

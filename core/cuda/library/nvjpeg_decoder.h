@@ -1,4 +1,4 @@
-// JPEGs decoded by nvJPEG: whole, into device memory, and from there into the host's.
+// JPEG decoding by nvJPEG: whole images, into device memory and from there to the host.
 #pragma once
 
 #include "core/cuda/device/device.h"
@@ -6,8 +6,8 @@
 
 namespace ptrain::cuda {
 
-/// Each decoder has a stream, nvJPEG's state and memory of its own, so that threads work beside each other. Throws
-/// Error{failed} when the library is not there, saying how to get it, or does not start.
+/// Each decoder has its own stream, nvJPEG state and memory, so that threads work independently. Throws Error{failed}
+/// when the library does not start, or is missing, saying how to get it.
 MakeImageDecoder make_nvjpeg_decoders(const Device& device);
 
 }  // namespace ptrain::cuda

@@ -1,5 +1,5 @@
-// nvJPEG's functions, found by name when they are first asked for: only who decodes on the GPU needs the library. Types
-// are those of nvjpeg.h, the same in CUDA 12 and 13, which is not needed to build.
+// nvJPEG's functions, loaded by name at first use, so that only decoding on the GPU needs the library. Types match
+// nvjpeg.h, which is the same in CUDA 12 and 13 and not needed to build.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,7 @@
 namespace ptrain::cuda {
 
 struct NvjpegFunctions {
-  using Status = int;  // nvjpegStatus_t, 0: done
+  using Status = int;  // nvjpegStatus_t, 0: success
   using Handle = void*;
   using State = void*;
   /// nvjpegImage_t
@@ -30,10 +30,10 @@ struct NvjpegFunctions {
   Status (*decode)(Handle, State, const unsigned char* jpeg, std::size_t bytes, int format, Image*, cudaStream_t);
 };
 
-/// Null where there is no library, or one without these functions.
+/// Null if the library is missing or lacks these functions.
 const NvjpegFunctions* find_nvjpeg();
 
-/// Why it is null, with what brings the library.
+/// Why it is null, and how to get the library.
 inline std::string nvjpeg_missing() {
   constexpr int cuda_major = CUDART_VERSION / 1000;
   return fmt::format("libnvjpeg.so.{} was not found; to get it: pip install nvidia-nvjpeg{}", cuda_major,

@@ -11,7 +11,7 @@ ScratchMemory::ScratchMemory(const Device& device, std::size_t bytes, DType dtyp
   if (bytes == 0) return;
   const cudaError_t status = cudaMalloc(&memory_, bytes);
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // it is not left for the next call to find
+    cudaGetLastError();  // clear the error for later calls
     throw OutOfMemory(fmt::format("out of memory while searching kernels: cannot allocate {} MiB", bytes >> 20));
   }
   CUDA_CHECK(status);
@@ -23,7 +23,7 @@ ScratchMemory::ScratchMemory(const Device& device, std::size_t bytes, DType dtyp
   for (std::size_t done = values.size(); done < bytes; done *= 2) {
     copy(done, memory_, std::min(done, bytes - done), cudaMemcpyDeviceToDevice);
   }
-  CUDA_CHECK(cudaStreamSynchronize(device.stream()));  // `values` goes
+  CUDA_CHECK(cudaStreamSynchronize(device.stream()));  // before `values` is freed
 }
 
 ScratchMemory::~ScratchMemory() { cudaFree(memory_); }

@@ -1,4 +1,4 @@
-// Device memory that candidates of a search are tried on.
+// Device memory for the candidates of a search.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -26,7 +26,7 @@ class ScratchMemory {
   void* memory_ = nullptr;
 };
 
-/// For all that a graph is bound to.
+/// Scratch memory for all tensors that a graph is bound to.
 class ScratchTensors {
  public:
   ScratchTensors(const Device& device, std::span<const TensorLayout> bound) {

@@ -39,7 +39,7 @@ EngineCache shipped_plans(cudnnHandle_t handle) {
   if (!fs::exists(plans, error)) return {};
   try {
     return find_plans(plans, parse_gpu_description(describe_gpu(handle)));
-  } catch (const Error&) {  // they save time, no more
+  } catch (const Error&) {  // shipped plans only save time
     return {};
   }
 }

@@ -1,5 +1,5 @@
-// Compiled plans that are installed with the program: made where there was no GPU, for one that was described, and used
-// on those that cuDNN describes alike.
+// Compiled plans that are installed with the program: compiled without a GPU from its description, and used on GPUs
+// whose description is equal.
 #pragma once
 
 #include "core/cuda/library/engine_cache.h"
@@ -7,16 +7,16 @@
 
 namespace ptrain::cuda {
 
-/// Where below `plans` those for the GPU lie, beside device.json: its code_properties.
+/// The GPU's folder below `plans`, which also has device.json with its code_properties.
 std::filesystem::path plans_folder(const std::filesystem::path& plans, const GpuDescription& gpu);
 
-/// Makes the GPU's folder below `plans`, for plans that are to be shipped. Throws Error{failed} when it cannot.
+/// Creates the GPU's folder below `plans`, for plans to be shipped. Throws Error{failed} when it cannot.
 EngineCache new_plans(const std::filesystem::path& plans, const GpuDescription& gpu);
 
-/// What lies below `plans` for such a GPU; nothing where its folder is of another.
+/// The plans below `plans` for such a GPU; none if its folder belongs to another.
 EngineCache find_plans(const std::filesystem::path& plans, const GpuDescription& gpu);
 
-/// find_plans() below shipped_folder() for the handle's GPU; nothing where cuDNN does not describe it.
+/// find_plans() below shipped_folder() for the handle's GPU; none if cuDNN does not describe it.
 EngineCache shipped_plans(cudnnHandle_t handle);
 
 }  // namespace ptrain::cuda

@@ -1,4 +1,4 @@
-// How thread blocks divide [rows,channels] data among them when each keeps what belongs to its channels.
+// Divides [rows,channels] data among thread blocks for kernels that keep per-channel values.
 #pragma once
 
 #include "core/cuda/device/device.h"
@@ -16,19 +16,19 @@ struct alignas(8) ChannelSums {
 
 struct ChannelExtent {
   std::int64_t rows, channels;
-  int across;          // threads of a block side by side, n channels each; the others are on further rows
+  int across;          // adjacent threads of a block, n channels each; the others are on further rows
   std::int64_t parts;  // of the rows
 
   dim3 grid(int n) const {
     return dim3(static_cast<unsigned>((channels + across * n - 1) / (across * n)), static_cast<unsigned>(parts));
   }
-  /// What the sums of the parts take in a workspace.
+  /// Workspace bytes for the sums of the parts.
   std::size_t partial_bytes() const { return static_cast<std::size_t>(parts * channels) * sizeof(ChannelSums); }
 };
 
-/// Blocks enough to fill the device, each with rows enough to be worth it.
+/// Enough blocks to fill the device, each with enough rows to be worthwhile.
 ChannelExtent channel_extent(const Device& device, std::int64_t rows, std::int64_t channels);
-/// Of data [...,C].
+/// For data [...,C].
 ChannelExtent channel_extent(const Device& device, const TensorDesc& data);
 
 }  // namespace ptrain::cuda

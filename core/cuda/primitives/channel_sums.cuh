@@ -1,5 +1,5 @@
-// Two sums of every channel of [rows,channels] data, in an order that is always the same: what batch norm's statistics
-// and gradients are made of.
+// Two sums of every channel of [rows,channels] data, in a fixed order: the basis of batch norm's statistics and
+// gradients.
 #pragma once
 
 #include "core/cuda/primitives/channel_extent.h"
@@ -10,7 +10,7 @@
 
 namespace ptrain::cuda {
 
-/// A thread's first channel and the rows it visits; it keeps what belongs to its channels in registers.
+/// A thread's first channel and its rows; per-channel values stay in registers.
 struct Place {
   std::int64_t channel, row, step;
 
@@ -30,7 +30,7 @@ __device__ inline void sum_channels(const ChannelExtent& e, const Term& term, Ch
   float first[n] = {}, second[n] = {};
   if (place.channel < e.channels) {
     auto state = term.at(place.channel);
-    // Nothing is stored on the way, so that the loads of four rows are under way at once.
+    // Stores nothing in between, so that the loads of four rows overlap.
 #pragma unroll 4
     for (std::int64_t r = place.row; r < e.rows; r += place.step) {
       term.add(state, r * e.channels + place.channel, first, second);
@@ -52,7 +52,7 @@ __device__ inline void sum_channels(const ChannelExtent& e, const Term& term, Ch
   for (int i = 0; i < n; ++i) partial[blockIdx.y * e.channels + place.channel + i] = {first[i], second[i]};
 }
 
-/// Hands each channel's two sums, joined in double, to `finish`, once; a warp a channel.
+/// Passes each channel's two sums, combined in double, to `finish`, once; one warp per channel.
 template <typename Finish>
 __device__ inline void finish_channels(const ChannelSums* partial, std::int64_t parts, std::int64_t channels,
                                        const Finish& finish) {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(block_threads)
   finish_channels(partial, parts, channels, finish);
 }
 
-/// Enqueues both: finish(channel, sum of the first, sum of the second).
+/// Enqueues both kernels: finish(channel, first sum, second sum).
 template <int n, typename Term, typename Finish>
 void launch_channel_sums(const Device& device, const ChannelExtent& e, Term term, ChannelSums* partial, Finish finish) {
   launch(channel_sums_kernel<n, Term>, e.grid(n), block_threads, device, e, term, partial);
@@ -116,7 +116,7 @@ struct Statistics {
   float mean, invstd;
 };
 
-/// From StatisticsTerm's two sums of `count` values; `origin` is the first.
+/// Statistics from StatisticsTerm's two sums of `count` values; `origin` is the first.
 __device__ inline Statistics make_statistics(float origin, double first, double second, double count, double epsilon) {
   const BatchStatistics deviations = batch_statistics(first, second, count);
   return {static_cast<float>(static_cast<double>(origin) + deviations.mean),

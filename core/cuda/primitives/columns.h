@@ -13,8 +13,8 @@ namespace ptrain::cuda {
 void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DType dtype, void* y, std::int64_t rows,
                     std::int64_t columns);
 
-/// Parts into which blocks that each cover `block_columns` columns divide the rows, `block_rows` at a time: enough
-/// blocks to fill the device, each with rows enough to be worth it.
+/// Number of parts into which blocks of `block_columns` columns divide the rows, `block_rows` at a time: enough blocks
+/// to fill the device, each with enough rows to be worthwhile.
 std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t block_rows,
                        std::int64_t block_columns);
 
@@ -22,7 +22,7 @@ std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t col
 void join_partial_sums(const Device& device, const float* partial, std::int64_t parts, std::int64_t columns,
                        DType sums_dtype, void* sums);
 
-/// sums[c] = the sum over the rows of x[r][c]: in f32, in an order that is always the same.
+/// sums[c] = the sum over the rows of x[r][c]: in f32, in a fixed order.
 class ColumnSums {
  public:
   ColumnSums(const Device& device, std::int64_t rows, std::int64_t columns);
@@ -34,7 +34,7 @@ class ColumnSums {
   const Device& device_;
   std::int64_t rows_;
   std::int64_t columns_;
-  std::int64_t parts_;  // of the rows, summed by blocks of their own
+  std::int64_t parts_;  // each part of the rows is summed by blocks of its own
 };
 
 }  // namespace ptrain::cuda

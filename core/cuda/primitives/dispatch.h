@@ -1,4 +1,4 @@
-// From a dtype at run time to a kernel's template arguments, and how many blocks to launch.
+// Maps a dtype at run time to a kernel's template arguments, and computes launch sizes.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -12,14 +12,14 @@ namespace ptrain::cuda {
 
 inline constexpr int block_threads = 256;
 
-/// Blocks for a grid-stride loop over `work` items, one thread each: no more than the device holds at once.
+/// Blocks for a grid-stride loop over `work` items, one thread each: at most as many as the device holds at once.
 inline int grid_blocks(const Device& device, std::int64_t work, int threads = block_threads) {
   const std::int64_t wanted = (work + threads - 1) / threads;
   const std::int64_t resident = static_cast<std::int64_t>(device.multiprocessors()) * 2048 / threads;
   return static_cast<int>(std::clamp<std::int64_t>(wanted, 1, resident));
 }
 
-/// Blocks that take `per_block` items each, the last one what is left.
+/// Blocks of `per_block` items each; the last one may have fewer.
 inline unsigned blocks_for(std::int64_t items, std::int64_t per_block = block_threads) {
   return static_cast<unsigned>((items + per_block - 1) / per_block);
 }
@@ -27,7 +27,7 @@ inline unsigned blocks_for(std::int64_t items, std::int64_t per_block = block_th
 /// Elements per access: 16 bytes of a 16-bit type, twice 16 of fp32.
 inline constexpr int pack = 8;
 
-/// Neighbouring elements that a thread takes from a row at once: packs need rows that begin aligned.
+/// Adjacent elements of a row that a thread takes at once: packs need aligned rows.
 inline int row_pack(std::int64_t width) { return width % pack == 0 ? pack : 1; }
 
 /// Calls visit(integral_constant) with the pack that rows of `width` allow.

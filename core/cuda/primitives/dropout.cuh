@@ -1,4 +1,4 @@
-// Dropout's mask on the device: the same elements as core/ops/math/dropout.h says, several at a time.
+// Dropout's mask on the device: the same elements as in core/ops/math/dropout.h, several at a time.
 #pragma once
 
 #include "core/cuda/primitives/vector.cuh"
@@ -6,15 +6,15 @@
 
 namespace ptrain::cuda {
 
-/// The words that the threads of a half warp draw for each other; one per half warp, in shared memory.
+/// The words that the threads of a half warp draw for each other; one array per half warp, in shared memory.
 using MaskWords = std::uint32_t[4][16];
 
-/// Threads that draw one group of the mask together: a pack each.
+/// Threads that draw one group of the mask together, a pack each.
 inline constexpr int group_threads = static_cast<int>(DropoutMask::group) / pack;
 static_assert(group_threads == 16, "a half warp");
 
-/// The mask of a run whose random state lies at `rng` on the device and whose parts have `elements` each, which counts
-/// as whole groups; it keeps everything when p is 0.
+/// The mask of a run whose random state is at `rng` on the device and whose parts have `elements` each, rounded up to
+/// whole groups; it keeps everything when p is 0.
 __device__ inline DropoutMask dropout_mask(float p, const std::int64_t* rng, std::uint32_t stream,
                                            std::int64_t elements) {
   if (p <= 0) return DropoutMask(0, 0, 0, 0);

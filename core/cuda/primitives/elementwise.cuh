@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Launches it; one to three inputs. All pointers are aligned to 16 bytes.
+/// Launches the kernel with one to three inputs. All pointers are aligned to 16 bytes.
 template <typename Function, typename Y, typename... X>
 void map_elements(const Device& device, std::int64_t count, Function function, Y* y, const X*... x) {
   static_assert(sizeof...(X) >= 1 && sizeof...(X) <= 3);

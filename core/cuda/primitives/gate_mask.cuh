@@ -1,4 +1,4 @@
-// Masks of activations that are gates, one bit an element (mask_desc, ops/normalization/batch_norm.h).
+// Masks of gate activations, one bit per element (mask_desc, ops/normalization/batch_norm.h).
 #pragma once
 
 #include "core/cuda/primitives/dispatch.h"
@@ -6,7 +6,7 @@
 
 namespace ptrain::cuda {
 
-/// Writes the bits of the n values from element `at` on, which the activation gave; nothing where `mask` is null.
+/// Writes the bits of the n outputs of the activation from element `at` on; nothing if `mask` is null.
 template <Activation activation, int n>
 __device__ inline void store_mask(std::uint8_t* mask, std::int64_t at, const float (&values)[n]) {
   if constexpr (n == pack && is_gate(activation)) {

@@ -1,4 +1,4 @@
-// The one place that launches kernels.
+// The only place that launches kernels.
 #pragma once
 
 #include "core/cuda/device/check.h"
@@ -8,8 +8,8 @@
 
 namespace ptrain::cuda {
 
-/// Enqueues `kernel` in the device's stream. Arguments convert to its parameters; a template's arguments are given.
-/// Throws Error{failed} when CUDA refuses the launch. tests/emulation has one that runs it on the host.
+/// Enqueues `kernel` in the device's stream. Arguments convert to its parameters; template arguments must be explicit.
+/// Throws Error{failed} when CUDA rejects the launch. tests/emulation has a version that runs on the host.
 template <typename... Parameters>
 void launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, const Device& device,
             const std::type_identity_t<Parameters>&... arguments) {

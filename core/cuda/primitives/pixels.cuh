@@ -1,4 +1,4 @@
-// Kernels over images, NHWC, of which a thread makes a few channels of one pixel.
+// For kernels over NHWC images in which each thread computes a few channels of one pixel.
 #pragma once
 
 #include "core/base/shape.h"
@@ -7,7 +7,7 @@
 
 namespace ptrain::cuda {
 
-/// Of a kernel that serves as its own gradient's.
+/// For kernels that serve both directions.
 enum class Direction { forward, backward };
 
 /// Extents of images [N,height,width,channels] and of the smaller ones [N,out_height,out_width,channels] made of them.
@@ -23,7 +23,7 @@ struct ImageExtents {
         out_width(static_cast<int>(made[2])) {}
 };
 
-/// The n channels that a thread works on: of pixel (image, row, column) of images with rows x columns pixels.
+/// The n channels that a thread works on, in pixel (image, row, column) of images with rows x columns pixels.
 template <int n>
 struct Pixel {
   std::int64_t image;

@@ -1,4 +1,4 @@
-// Sums over a warp and over a block, in an order that is always the same.
+// Sums over a warp and over a block, in a fixed order.
 #pragma once
 
 #include "core/cuda/primitives/dispatch.h"

@@ -1,4 +1,4 @@
-// What the kernels of an update step have in common.
+// Shared by the kernels of an update step.
 #pragma once
 
 #include "core/ops/training/optimizer_buffers.h"

@@ -1,4 +1,4 @@
-// Loads and stores of several neighbouring elements at once, computed on as floats.
+// Loads and stores of several adjacent elements at once, computed as floats.
 #pragma once
 
 #include "core/cuda/primitives/dispatch.h"
@@ -47,8 +47,8 @@ __device__ inline void load(const T* from, float (&values)[n]) {
   for (int i = 0; i < n; ++i) values[i] = to_float(packed.values[i]);
 }
 
-/// A pack goes out in instructions of 16 bytes, which it takes an intrinsic to have: of an assignment the compiler
-/// makes stores of single elements in some loops.
+/// Stores a pack by 16-byte instructions, which needs an intrinsic: for an assignment the compiler emits stores of
+/// single elements in some loops.
 template <int n, typename T>
 __device__ inline void store(T* to, const float (&values)[n]) {
   static_assert(n == 1 || n == pack);
@@ -65,7 +65,7 @@ __device__ inline void store(T* to, const float (&values)[n]) {
   }
 }
 
-/// This thread's place among all of the grid, and their number.
+/// This thread's index in the grid, and the number of threads.
 __device__ inline std::int64_t grid_thread() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }

@@ -31,7 +31,7 @@ struct CifarPlace {
   fs::path directory;
 };
 
-/// Without a form where neither is there.
+/// The form is empty if neither is there.
 CifarPlace find_form(const fs::path& path) {
   for (const char* below : {"", "cifar-10-batches-bin", "cifar-100-binary"}) {
     const fs::path directory = path / below;
@@ -105,7 +105,7 @@ class CifarDataset : public Dataset {
     read_file(path, file);
     if (file.empty()) fail("{}: has no samples", path.string());
     if (file.size() % record_bytes_ != 0) {
-      fail("{}: {} bytes are no whole number of {}-byte records (truncated file)", path.string(), file.size(),
+      fail("{}: {} bytes are not a multiple of the {} bytes of a record (truncated file)", path.string(), file.size(),
            record_bytes_);
     }
     for (std::size_t i = 0; i < file.size() / record_bytes_; ++i) {
@@ -123,7 +123,7 @@ class CifarDataset : public Dataset {
   std::size_t record_bytes_;
   ImageTransform transform_;
   std::vector<std::string> files_;
-  std::vector<std::int64_t> records_;  // of each file
+  std::vector<std::int64_t> records_;  // in each file
   std::vector<std::uint8_t> bytes_;
 };
 

@@ -1,4 +1,4 @@
-// A clip on disk: a folder of frames, JPEG or PNG, in the order of their names, of which one of each segment is read.
+// A clip on disk: a folder of frames, JPEG or PNG, ordered by name, of which one frame per segment is read.
 #pragma once
 
 #include "core/data/image/image_transform.h"
@@ -10,13 +10,13 @@
 
 namespace ptrain {
 
-/// Names of the frames in `folder`, in their order; empty where there are none, or no such folder.
+/// Names of the frames in `folder`, in order; empty where there are none, or no such folder.
 std::vector<std::string> frames_in(const std::filesystem::path& folder);
 
-/// Which frame of each segment: any, drawn, or the one in the middle.
+/// The frame of each segment: a random one, or the middle one.
 enum class FrameChoice { drawn, middle };
 
-/// Of 0 .. `frames` - 1, one for each of `segments` equal parts, rising; segments <= frames. As mmaction2's
+/// Frame indices below `frames`, one for each of `segments` equal parts, ascending; segments <= frames. As mmaction2's
 /// SampleFrames with clip_len 1, frame_interval 1 and num_clips `segments`: drawn, base[i] + uniform below n with n =
 /// frames / segments rounded down and base[i] = i n; in the middle, (i + 1/2) frames / segments rounded down.
 std::vector<int> chosen_frames(int frames, int segments, FrameChoice choice, SampleRandom random);
@@ -24,8 +24,8 @@ std::vector<int> chosen_frames(int frames, int segments, FrameChoice choice, Sam
 /// "CLIP: has 2 frames (.jpg, .jpeg or .png), expected at least 3 (model.segments)".
 std::string too_few_frames(const std::filesystem::path& clip, std::size_t frames, int segments);
 
-/// Writes `segments` frames of the clip to `out` [segments, size, size, 3], all cropped and mirrored by the same draws.
-/// Throws BadSample naming the frame that cannot be read, or the clip that has too few.
+/// Writes `segments` frames of the clip to `out` [segments, size, size, 3], all cropped and flipped by the same draws.
+/// Throws BadSample naming the frame that cannot be read, or the clip with too few frames.
 void load_clip(const std::filesystem::path& clip, int segments, FrameChoice choice, const ImageTransform& transform,
                SampleRandom random, Scratch& scratch, std::span<std::uint8_t> out);
 

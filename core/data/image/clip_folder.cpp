@@ -1,5 +1,4 @@
-// A folder of clips, one directory per class with a directory of frames per clip; what is wanted of one is decoded
-// then.
+// A folder of clips, one directory per class with a directory of frames per clip; frames are decoded when loaded.
 #include "core/base/parallel.h"
 #include "core/data/image/clip.h"
 #include "core/data/image/image_list.h"
@@ -9,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-/// Throws Error naming the first clip that has fewer frames than segments are asked for.
+/// Throws Error naming the first clip that has fewer frames than segments.
 void require_frames(const ImageList& list, int segments) {
   std::vector<std::size_t> counts(list.files.size());
   parallel_for(static_cast<std::int64_t>(counts.size()), 16, [&](std::int64_t begin, std::int64_t end) {

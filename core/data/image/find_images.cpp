@@ -1,4 +1,4 @@
-// Folders of images or clips that a user names: which of both they hold, and in what size they are wanted.
+// Detects folders of images or clips that a user names, and chooses the image size.
 #include "core/data/file_bytes.h"
 #include "core/data/image/clip.h"
 #include "core/data/image/image_list.h"
@@ -21,10 +21,10 @@ fs::path find_picture(const fs::path& sample) {
   return sample / frames.front();
 }
 
-/// Of the median of twenty images.
+/// From the median of twenty images.
 int choose_photo_size(const ImageList& list) {
   constexpr std::size_t most_read = 20;
-  constexpr int largest_small = 64, usual = 224, step = 32;
+  constexpr int largest_small = 64, default_size = 224, step = 32;
   std::vector<int> sides;
   std::vector<std::uint8_t> bytes, pixels;
   const std::size_t every = std::max<std::size_t>(1, list.files.size() / most_read);
@@ -36,7 +36,7 @@ int choose_photo_size(const ImageList& list) {
   }
   std::nth_element(sides.begin(), sides.begin() + static_cast<std::ptrdiff_t>(sides.size() / 2), sides.end());
   const int side = sides[sides.size() / 2];
-  return side <= largest_small ? std::max(side, 8) : std::min(usual, side / step * step);
+  return side <= largest_small ? std::max(side, 8) : std::min(default_size, side / step * step);
 }
 
 /// Whether the training split's classes have folders in them, and no images.

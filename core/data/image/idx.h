@@ -13,8 +13,8 @@ struct IdxArray {
   std::vector<std::uint8_t> values;
 };
 
-/// Parses an IDX file of unsigned bytes with `rank` dimensions. Throws Error naming `name` when the data is another
-/// format, truncated, corrupt, too long, or when the header claims more than the bytes can hold.
+/// Parses an IDX file of unsigned bytes with `rank` dimensions. Throws Error naming `name` when the data has another
+/// format, is truncated, corrupt or too long, or when the header claims more than the bytes can hold.
 IdxArray parse_idx(std::span<const std::uint8_t> bytes, const std::string& name, int rank);
 
 }  // namespace ptrain

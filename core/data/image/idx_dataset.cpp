@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 const char* const default_path = "/usr/share/datasets/fashion-mnist";
 
-/// Empty where it is not there.
+/// Empty if there is no such file.
 fs::path find_file(const fs::path& directory, const std::string& stem) {
   for (const char* suffix : {".gz", ""}) {
     fs::path path = directory / (stem + suffix);
@@ -93,7 +93,7 @@ class IdxDataset : public Dataset {
   SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .record = index}; }
 
  private:
-  /// The training labels decide, for both splits.
+  /// The training labels determine the number for both splits.
   int count_classes(const fs::path& directory, Split split) const {
     const std::vector<std::uint8_t> labels =
         split == Split::train ? labels_ : read_idx(require_file(directory, "train-labels-idx1-ubyte"), 1).values;

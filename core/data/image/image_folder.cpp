@@ -1,4 +1,4 @@
-// A folder of images, one directory per class, each decoded when it is wanted.
+// A folder of images, one directory per class; images are decoded when loaded.
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"

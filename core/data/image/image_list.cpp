@@ -14,13 +14,12 @@ fs::path split_directory(const fs::path& root, Split split) {
   if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
   if (fs::path found = find_split(root, split); !found.empty()) return found;
   if (holds_cifar(root)) {
-    fail("{}: holds CIFAR's binary form, decoded already, which data.source cifar reads, and no folders of images",
-         root.string());
+    fail("{}: holds CIFAR's binary form, which data.source cifar reads, and no folders of images", root.string());
   }
   const bool train = split == Split::train;
   fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with JPEG or PNG images{}",
        root.string(), train ? "train" : "val or test", root.string(), root.string(),
-       train ? "" : ", or data.split.dev, the part of train to evaluate on");
+       train ? "" : ", or data.split.dev, the fraction of train to evaluate on");
 }
 
 std::vector<std::string> class_directories(const fs::path& directory) {

@@ -1,5 +1,5 @@
-// What a folder of images or clips holds: path/train/<class>/*.jpg and path/val/<class>/*.jpg, or of clips folders in
-// place of the images.
+// Lists a folder of images or clips: path/train/<class>/*.jpg and path/val/<class>/*.jpg, or for clips folders in place
+// of the images.
 #pragma once
 
 #include "core/data/factory.h"
@@ -8,14 +8,14 @@
 
 namespace ptrain {
 
-/// Whether a file's name ends as those of JPEG and PNG images do.
+/// Whether a file's name has an extension of JPEG or PNG images.
 bool has_image_suffix(const std::filesystem::path& path);
 
-/// What a sample is on disk: a JPEG or PNG file, or a folder of frames.
+/// The form of a sample on disk: a JPEG or PNG file, or a folder of frames.
 enum class SampleFile { image, clip };
 
-/// The samples of one split, in the order of their classes and names. Classes are the training split's, so that both
-/// splits number them alike.
+/// The samples of one split, ordered by class and name. Classes are the training split's, so that both splits number
+/// them alike.
 struct ImageList {
   struct File {
     std::string name;
@@ -26,18 +26,18 @@ struct ImageList {
   std::vector<std::string> class_names;
   std::vector<File> files;
 
-  /// Where `file` lies: directory/class/name.
+  /// The path of `file`: directory/class/name.
   std::filesystem::path full_path(const File& file) const;
 };
 
 /// The directory of a split below `root`; empty where there is none.
 std::filesystem::path find_split(const std::filesystem::path& root, Split split);
 
-/// Throws Error when a directory is missing or empty, or when a class is not the training split's; the message says
+/// Throws Error when a directory is missing or empty, or when a class is not in the training split; the message says
 /// what was expected.
 ImageList list_images(const std::filesystem::path& root, Split split, SampleFile form = SampleFile::image);
 
-/// The same of settings.path, with settings.dev_fraction's part of the training samples where that is asked for.
+/// The same for settings.path, with the split by settings.dev_fraction if that is set.
 ImageList list_part(const DataSettings& settings, Split split, SampleFile form);
 
 }  // namespace ptrain

@@ -26,7 +26,7 @@ std::uint64_t pixel_bytes(const PackedImage& image) { return std::uint64_t{3} * 
 std::vector<std::string> parse_classes(std::string_view json, const std::string& name) {
   const auto header = nlohmann::json::parse(json, nullptr, false);
   if (!header.is_object() || !header.contains("schema") || header["schema"] != schema || !header.contains("classes")) {
-    fail("{}: its header is none of {}", name, schema);
+    fail("{}: its header is not one of {}", name, schema);
   }
   const nlohmann::json& classes = header["classes"];
   const auto is_name = [](const nlohmann::json& value) { return value.is_string(); };
@@ -65,13 +65,13 @@ void ImagePackWriter::finish() {
 ImagePack parse_image_pack(std::span<const std::byte> bytes, const std::string& name) {
   Trailer trailer;
   if (bytes.size() < sizeof magic + sizeof trailer || std::memcmp(bytes.data(), magic, sizeof magic) != 0) {
-    fail("{}: no image pack (ptrain data pack writes them)", name);
+    fail("{}: not an image pack (ptrain data pack writes them)", name);
   }
   std::memcpy(&trailer, bytes.data() + bytes.size() - sizeof trailer, sizeof trailer);
   if (std::memcmp(trailer.magic, magic, sizeof magic) != 0) fail("{}: ends early (truncated file)", name);
   const std::uint64_t room = bytes.size() - sizeof magic - sizeof trailer;
   if (trailer.json_bytes > room || trailer.images > (room - trailer.json_bytes) / sizeof(PackedImage)) {
-    fail("{}: corrupt: its trailer asks for more than the file holds", name);
+    fail("{}: corrupt: its trailer claims more than the file holds", name);
   }
   const std::uint64_t pixels_end = sizeof magic + room - trailer.json_bytes - trailer.images * sizeof(PackedImage);
   const std::span<const std::byte> json = bytes.subspan(pixels_end, trailer.json_bytes);

@@ -1,7 +1,7 @@
-// Decoded images of one split in one file that is mapped into memory: a reader need not decode, and the system's page
-// cache keeps what fits. The file, little-endian: "ptrainP1", the pixels of all images one after another (RGB8, rows
-// without gaps), JSON {"schema": "ptrain.pack/1", "classes": [names]}, an index of {u32 width, u32 height, i32 label}
-// per image, and a trailer {u64 bytes of JSON, u64 images, u64 CRC-32 of JSON and index, "ptrainP1"}.
+// Decoded images of one split in one memory-mapped file: readers need not decode, and the system's page cache keeps
+// what fits. The file, little-endian: "ptrainP1", the pixels of all images one after another (RGB8, rows without gaps),
+// JSON {"schema": "ptrain.pack/1", "classes": [names]}, an index of {u32 width, u32 height, i32 label} per image, and a
+// trailer {u64 bytes of JSON, u64 images, u64 CRC-32 of JSON and index, "ptrainP1"}.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -24,7 +24,7 @@ struct PackedImage {
 /// The file of a split in a folder of packs: "train.pack" or "val.pack".
 std::string pack_name(Split split);
 
-/// Writes a pack; the file appears, whole, when finish() returns. Throws Error naming it.
+/// Writes a pack; the file appears, complete, when finish() returns. Throws Error naming it.
 class ImagePackWriter {
  public:
   ImagePackWriter(const std::filesystem::path& path, std::vector<std::string> class_names);
@@ -38,14 +38,14 @@ class ImagePackWriter {
   std::vector<PackedImage> index_;
 };
 
-/// What a pack's bytes hold. The pixels stay where they are.
+/// The contents of a pack. The pixels are not copied.
 struct ImagePack {
   std::vector<std::string> class_names;
   std::vector<PackedImage> index;
   std::vector<const std::uint8_t*> pixels;  // one per image
 };
 
-/// Throws Error, its message opened by `name`, unless the bytes are a whole and sound pack.
+/// Throws Error, its message beginning with `name`, unless the bytes are a complete and valid pack.
 ImagePack parse_image_pack(std::span<const std::byte> bytes, const std::string& name);
 
 }  // namespace ptrain

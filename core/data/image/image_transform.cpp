@@ -1,4 +1,4 @@
-// Plans an image's crop first, so that the decoder need only produce what the plan uses.
+// Plans an image's crop first, so that the decoder produces only what the plan uses.
 #include "core/data/image/image_transform.h"
 
 #include "core/data/image/png_image.h"
@@ -13,7 +13,7 @@ namespace {
 
 ImageSize photo_size(const DataSettings& settings) { return settings.image_size.value_or(224); }
 
-/// `aspect` is the width over the height of what the area is for.
+/// `aspect` is the target's width over its height.
 Box random_area(int width, int height, float aspect, float smallest, SampleRandom& random) {
   const float area = static_cast<float>(width) * static_cast<float>(height);
   const float log_ratio = std::log(4.0f / 3.0f);
@@ -28,7 +28,7 @@ Box random_area(int width, int height, float aspect, float smallest, SampleRando
       return {x, y, w, h};
     }
   }
-  // A very long image: its central part at the nearest allowed ratio.
+  // A very long image: uses the central part at the nearest allowed ratio.
   const float ratio = static_cast<float>(width) / static_cast<float>(height);
   int w = width;
   int h = height;
@@ -38,12 +38,12 @@ Box random_area(int width, int height, float aspect, float smallest, SampleRando
   return {(width - w) / 2, (height - h) / 2, w, h};
 }
 
-/// Resizes until the image just covers `target`, and takes the centre.
+/// Resizes until the image just covers `target`, and crops the centre.
 CropDraw centre_crop(int width, int height, ImageSize target, ImageSize size) {
   CropDraw plan;
   plan.crop = {0, 0, width, height};
   const std::int64_t by_width = std::int64_t{target.width} * height, by_height = std::int64_t{target.height} * width;
-  const bool width_fits = by_width >= by_height;  // and the height covers the target
+  const bool width_fits = by_width >= by_height;  // so the height covers the target too
   plan.resized_width = width_fits ? target.width : static_cast<int>(by_height / height);
   plan.resized_height = width_fits ? static_cast<int>(by_width / width) : target.height;
   plan.left = static_cast<int>(std::nearbyint((plan.resized_width - size.width) / 2.0));
@@ -73,7 +73,7 @@ int decoder_reduction(const CropDraw& plan, int oversampling) {
   return 1;
 }
 
-/// `begin` and `length` of the crop at the reduced size; the image is `side` pixels long there.
+/// `begin` and `length` of the crop at the reduced size, at which the image has `side` pixels.
 std::pair<int, int> reduced(int begin, int length, int denominator, int side) {
   const int first = std::min(begin / denominator, side - 1);
   const int count = std::clamp((length + denominator / 2) / denominator, 1, side - first);
@@ -162,7 +162,7 @@ void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::
     }
   }
   const CropDraw drawn = plan(decoder.width(), decoder.height(), random);
-  // Evaluation keeps twice the pixels, so that its result stays that of a full decode and resize.
+  // Evaluation keeps twice the pixels, so that its result stays close to a full decode and resize.
   const int reduction = decoder_reduction(drawn, augment_ == Augmentation::random_resized_crop ? 1 : 2);
   decoder.set_scale(reduction);
   const int scaled_width = (decoder.width() + reduction - 1) / reduction;

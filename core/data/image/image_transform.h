@@ -1,4 +1,4 @@
-// What happens to an image between its file and the model's input: crop, resize, flip, shift.
+// The transform from an image file to the model's input: crop, resize, flip, shift.
 #pragma once
 
 #include "core/data/factory.h"
@@ -12,8 +12,8 @@
 
 namespace ptrain {
 
-/// The randomness of one sample, already drawn: `crop` of the source is resized to resized_width x resized_height, of
-/// which the pixels of the wanted size at (left, top) are the result, mirrored, then moved by shift (zeros come in).
+/// The drawn random parameters of one sample: `crop` of the source is resized to resized_width x resized_height; the
+/// target's pixels at (left, top) are taken, flipped, then shifted (zeros come in).
 struct CropDraw {
   Box crop;
   int resized_width = 0;
@@ -29,25 +29,25 @@ struct CropDraw {
 /// Training, random_resized_crop: an area of ImageForm::smallest_crop (8 %) to 100 %, ratio 3/4 to 4/3 of the input's
 /// own, then a flip (Inception's augmentation, with torchvision's draws). Training, crop_flip: resized until it covers
 /// the input, centre crop, shift by up to 4 px (1/8 of a side above 32 px) with zero padding, flip. Otherwise: resized
-/// until it covers the input's sides * 256 / 224 (those of small images as they are), centre crop. What covers a square
-/// has that as its shorter side.
+/// until it covers the input's sides * 256 / 224 (small images: the sides themselves), centre crop. To cover a square,
+/// the shorter side is resized to its side.
 class ImageTransform {
  public:
-  /// `augment` is not `automatic` here.
+  /// `augment` must not be `automatic`.
   ImageTransform(ImageSize size, Augmentation augment)
       : size_(size), augment_(augment), reach_(std::max(4, size.height / 8), std::max(4, size.width / 8)) {}
 
-  /// The same for images of another form; shifts reach as far in proportion.
+  /// The same for images of another form; shifts are scaled in proportion.
   ImageTransform in_form(const ImageForm& form) const;
   CropDraw plan(int width, int height, SampleRandom& random) const;
-  /// What an image covers when an evaluation's plan has resized it.
+  /// The size that an image covers after an evaluation's resize.
   ImageSize resized_to() const;
-  /// From RGB8 pixels; `source` holds the whole image.
+  /// Transforms RGB8 pixels; `source` holds the whole image.
   void apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
              std::span<std::uint8_t> out) const;
-  /// From the bytes of a JPEG or PNG file; throws BadSample naming it. `scratch.decoder` decodes JPEGs whole, libjpeg
-  /// what the plan uses, reduced by 2, 4 or 8 where the plan reduces it by more: otherwise both give the same, but for
-  /// rounding.
+  /// Transforms the bytes of a JPEG or PNG file; throws BadSample naming it. `scratch.decoder` decodes whole JPEGs;
+  /// libjpeg decodes only what the plan uses, reduced by 2, 4 or 8 where the plan reduces it by more. Without such a
+  /// reduction both give the same result up to rounding.
   void apply_encoded(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
                      Scratch& scratch, std::span<std::uint8_t> out) const;
 
@@ -59,24 +59,24 @@ class ImageTransform {
 
   ImageSize size_;
   Augmentation augment_;
-  ImageSize reach_;  // that crop_flip shifts by at most, down and to the right
+  ImageSize reach_;  // maximum shift of crop_flip, down and to the right
   float smallest_crop_ = ImageForm{}.smallest_crop;
 };
 
-/// The whole of an image as RGB8.
+/// A whole image as RGB8.
 struct DecodedImage {
   int width = 0;
   int height = 0;
-  ImageView view;  // of the pixels it was decoded into
+  ImageView view;  // view of the decoded pixels
 };
 
-/// From the bytes of a JPEG or PNG file into `pixels`; throws BadSample naming it.
+/// Decodes the bytes of a JPEG or PNG file into `pixels`; throws BadSample naming it.
 DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
                           std::vector<std::uint8_t>& pixels);
 
-/// What sources of photographs of any size share. Images are settings.image_size, 224 when that is 0.
+/// The transform shared by sources of photographs of any size. Images are settings.image_size, 224 when that is 0.
 ImageTransform photo_transform(const DataSettings& settings, Split split);
-/// `place` opens the message when the number of classes is not the one asked for.
+/// `place` begins the message when the number of classes differs from the requested one.
 DatasetInfo photo_info(const DataSettings& settings, const std::vector<std::string>& class_names,
                        const std::string& place);
 

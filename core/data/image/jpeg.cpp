@@ -1,4 +1,5 @@
-// libjpeg-turbo behind setjmp: its errors become BadSample. Functions that call setjmp keep no local with a destructor.
+// Wraps libjpeg-turbo with setjmp: its errors become BadSample. Functions that call setjmp have no local with a
+// destructor.
 #include "core/data/image/jpeg.h"
 
 #include <cstddef>
@@ -125,7 +126,7 @@ ImageView JpegDecoder::decode(const Box& region, std::vector<std::uint8_t>& pixe
   if (setjmp(s.escape) != 0) s.report();
   jpeg_start_decompress(&s.info);
 
-  // Chroma upsampling looks one sample to either side, so the decoded columns reach a little further than asked for.
+  // Chroma upsampling reads one sample to either side, so the decoded columns reach a little beyond the region.
   constexpr int margin = 2;
   const int full_width = static_cast<int>(s.info.output_width);
   const int left = std::max(0, region.x - margin);

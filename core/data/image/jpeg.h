@@ -1,4 +1,4 @@
-// JPEG to RGB8, decoding only what is needed: a region, at a reduced size when the target is much smaller.
+// JPEG to RGB8, decoding only the needed region, at a reduced size when the target is much smaller.
 #pragma once
 
 #include "core/data/image/resize.h"
@@ -20,7 +20,7 @@ struct Box {
 
 struct JpegState;
 
-/// Whether the bytes start as a JPEG does.
+/// Whether the bytes begin like a JPEG.
 bool is_jpeg(std::span<const std::uint8_t> bytes);
 
 /// One JPEG image. Throws BadSample naming the file when the data is truncated, corrupt or implausibly large.
@@ -35,12 +35,13 @@ class JpegDecoder {
   /// Pixels of the image at full size, as its header gives them.
   int width() const;
   int height() const;
-  /// Whether any decoder may be asked for it: whole to its last marker, one Huffman-coded scan, YCbCr or grey. Of
-  /// others libjpeg alone says what is wrong, or bounds what they cost.
+  /// Whether any decoder can be used: complete to its last marker, one Huffman-coded scan, YCbCr or grey. Only libjpeg
+  /// reports what is wrong with other files, or limits their cost.
   bool is_plain() const;
-  /// Sizes of the image when decoded at 1 / denominator (1, 2, 4 or 8): the full size divided, rounded up.
+  /// Sets the decoded size to 1 / denominator (1, 2, 4 or 8) of the full size, rounded up.
   void set_scale(int denominator);
-  /// Decodes at least `region` (in scaled pixels) into `pixels` as RGB8; grey is replicated, CMYK converted. Once only.
+  /// Decodes at least `region` (in scaled pixels) into `pixels` as RGB8; grey is replicated, CMYK converted. Can be
+  /// called once.
   ImageView decode(const Box& region, std::vector<std::uint8_t>& pixels);
 
  private:

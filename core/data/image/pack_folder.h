@@ -1,4 +1,4 @@
-// From a folder of encoded images to packs of decoded ones.
+// Packs a folder of encoded images into decoded ones.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -9,17 +9,18 @@
 namespace ptrain {
 
 struct PackOptions {
-  int short_side = 0;                // px; a longer shorter side is resized to it, 0 keeps every image as it is
-  std::int64_t max_bad_samples = 0;  // undecodable images that are left out before it is an error
+  int short_side = 0;                // px; larger images are resized so that the shorter side is this; 0 keeps their
+                                     // size
+  std::int64_t max_bad_samples = 0;  // undecodable images to leave out before it is an error
 };
 
 struct PackResult {
   std::int64_t images = 0;
   std::uint64_t bytes = 0;            // of the file
-  std::vector<std::string> left_out;  // why, one line per image
+  std::vector<std::string> left_out;  // reasons, one line per image
 };
 
-/// Called with how many of how many images are done.
+/// Called with the number of images done and in total.
 using PackProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 /// Decodes the images of one split below `root`, on all threads, and writes them to `file`. Throws Error as

@@ -1,4 +1,4 @@
-// Images that `ptrain data pack` decoded before: path/train.pack and path/val.pack, mapped into memory.
+// Images that `ptrain data pack` has decoded: path/train.pack and path/val.pack, mapped into memory.
 #include "core/data/image/image_pack.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"

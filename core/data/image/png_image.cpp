@@ -1,4 +1,4 @@
-// libpng behind setjmp: its errors become BadSample. The function that calls setjmp keeps no local with a destructor.
+// Wraps libpng with setjmp: its errors become BadSample. The function that calls setjmp has no local with a destructor.
 #include "core/data/image/png_image.h"
 
 #include <png.h>
@@ -94,7 +94,7 @@ std::vector<std::uint8_t> encode_png(std::span<const std::uint8_t> pixels, int w
   png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
   std::vector<std::uint8_t> bytes(size);
   if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr) == 0) {
-    fail("an image of {} x {} px cannot be made a PNG: {}", width, height, image.message);
+    fail("an image of {} x {} px cannot be encoded as PNG: {}", width, height, image.message);
   }
   bytes.resize(size);
   return bytes;

@@ -1,4 +1,4 @@
-// PNG to RGB8, and back.
+// PNG decoding to RGB8, and encoding.
 #pragma once
 
 #include "core/data/image/resize.h"
@@ -16,14 +16,14 @@ struct PngImage {
   ImageView view;
 };
 
-/// Whether the bytes start as a PNG does.
+/// Whether the bytes begin like a PNG.
 bool is_png(std::span<const std::uint8_t> bytes);
 
 /// Decodes every colour type and depth to RGB8 in `pixels`: grey is replicated, palettes are looked up, alpha is
 /// dropped. Throws BadSample naming the file when the data is truncated, corrupt or implausibly large.
 PngImage decode_png(std::span<const std::uint8_t> bytes, const std::string& name, std::vector<std::uint8_t>& pixels);
 
-/// `pixels` [height, width, 3], red first, as a PNG. Throws Error{failed} where libpng cannot.
+/// Encodes `pixels` [height, width, 3], red first, as PNG. Throws Error{failed} where libpng cannot.
 std::vector<std::uint8_t> encode_png(std::span<const std::uint8_t> pixels, int width, int height);
 
 }  // namespace ptrain

@@ -7,7 +7,7 @@ namespace ptrain {
 
 void erase_randomly(std::span<std::uint8_t> pixels, ImageSize size, float probability,
                     const std::array<std::uint8_t, 3>& colour, SampleRandom random) {
-  constexpr float smallest = 0.02f, largest = 0.33f, log_longest = 1.1939225f;  // of the area; ln 3.3
+  constexpr float smallest = 0.02f, largest = 0.33f, log_longest = 1.1939225f;  // fraction of the area; ln 3.3
   constexpr float log_shortest = -1.2039728f;                                   // ln 0.3
   if (random.uniform() >= probability) return;
   const auto area = static_cast<float>(size.pixels());

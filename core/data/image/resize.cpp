@@ -1,5 +1,5 @@
 // Each output row is one vertical pass into a row of floats (vectorised over the row) and one horizontal pass over it
-// (vectorised over the channels), so the intermediate image never exists.
+// (vectorised over the channels), so there is no intermediate image.
 #include "core/data/image/resize.h"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void resize_bilinear(const ImageView& source, const ResizeAxis& horizontal, cons
   const auto most_across = static_cast<std::size_t>(across.most_taps());
   const auto width = static_cast<std::size_t>(horizontal.count);
 
-  // Horizontal weights once for all rows; the vertical ones of the current row lie after them.
+  // Horizontal weights are computed once for all rows; the vertical ones of the current row follow them.
   scratch.weights.resize(width * most_across + static_cast<std::size_t>(down.most_taps()));
   scratch.bounds.resize(width * 2);
   for (std::size_t x = 0; x < width; ++x) {

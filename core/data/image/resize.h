@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-/// One axis of a resize from `in` to `out` pixels, of which only [begin, begin + count) of the output are wanted.
+/// One axis of a resize from `in` to `out` pixels, of which only [begin, begin + count) of the output are computed.
 struct ResizeAxis {
   int in = 0;
   int out = 0;
@@ -22,7 +22,7 @@ struct PixelRange {
   int begin = 0;
   int end = 0;
 };
-/// The input pixels that the wanted outputs of `axis` depend on.
+/// The input pixels that outputs of `axis` depend on.
 PixelRange pixel_range(const ResizeAxis& axis);
 
 /// RGB8 pixels (3 bytes each, rows `stride` bytes apart). The first one is pixel (x, y) of the input.
@@ -33,7 +33,7 @@ struct ImageView {
   int y = 0;
 };
 
-/// Of an image that is decoded: above any camera's.
+/// Limit for decoded images: above any camera's.
 inline constexpr std::uint64_t most_pixels = 150'000'000;
 
 enum class Mirror { no, horizontal };

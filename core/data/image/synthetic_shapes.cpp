@@ -1,4 +1,4 @@
-// Made-up images with a mask: a disc and a bar on a ground, each of one of the classes, under noise.
+// Synthetic images with a mask: a disc and a bar on a background, each with its class, under noise.
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 
@@ -8,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-/// Class 0 is the ground.
+/// Class 0 is the background.
 class SyntheticShapes final : public Dataset {
  public:
   SyntheticShapes(const DataSettings& settings, Split split)
@@ -51,7 +51,7 @@ class SyntheticShapes final : public Dataset {
   }
 
  private:
-  static constexpr std::uint64_t first_noise = 16;  // numbers before it place the shapes
+  static constexpr std::uint64_t first_noise = 16;  // random numbers before it place the shapes
 
   struct Shapes {
     float x, y, radius;  // of the disc
@@ -80,7 +80,7 @@ class SyntheticShapes final : public Dataset {
     return y >= shapes.top && y <= shapes.bottom ? shapes.bar : 0;
   }
 
-  /// A colour to each class, of which no two are alike.
+  /// A distinct colour for each class.
   static std::uint32_t brightness(std::int32_t label, std::size_t channel) {
     const float turn = 2.4f * static_cast<float>(label) + 2.0944f * static_cast<float>(channel);
     return static_cast<std::uint32_t>(104.0f + 96.0f * std::sin(turn));

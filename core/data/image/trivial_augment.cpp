@@ -8,17 +8,17 @@ namespace ptrain {
 namespace {
 
 using Pixels = std::span<std::uint8_t>;
-using Curve = std::array<std::uint8_t, 256>;  // what each value of a channel becomes
+using Curve = std::array<std::uint8_t, 256>;  // maps the values of a channel
 
 constexpr double most_share = 0.99;
 constexpr float most_shift = 32.0f, most_degrees = 135.0f;
 
 std::uint8_t to_byte(float value) { return static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f)); }
 
-/// Where a pixel's value comes from: (x, y) = m * (column, row, 1), from the image's centre.
+/// Source coordinates of a pixel: (x, y) = m * (column, row, 1), relative to the image's centre.
 using Affine = std::array<double, 6>;
 
-/// Every pixel from the nearest of `source`, black from outside.
+/// Takes every pixel from the nearest one of `source`, black outside of it.
 void warp(Pixels pixels, ImageSize size, const Affine& m, std::vector<std::uint8_t>& source) {
   source.assign(pixels.begin(), pixels.end());
   const double centre_x = (size.width - 1) / 2.0, centre_y = (size.height - 1) / 2.0;
@@ -35,7 +35,7 @@ void warp(Pixels pixels, ImageSize size, const Affine& m, std::vector<std::uint8
   }
 }
 
-/// A shear leaves the upper left corner of the image where it is.
+/// A shear keeps the upper left corner of the image in place.
 Affine shear(AugmentOp change, double share, ImageSize size) {
   if (change == AugmentOp::shear_x) return {1, share, share * (size.height / 2.0), 0, 1, 0};
   return {1, 0, 0, share, 1, share * (size.width / 2.0)};
@@ -46,7 +46,7 @@ Affine rotation(double degrees) {
   return {std::cos(angle), -std::sin(angle), 0, std::sin(angle), std::cos(angle), 0};
 }
 
-/// BT.601's luma, as a whole number.
+/// BT.601's luma, rounded.
 std::uint8_t luminance(const std::uint8_t* pixel) {
   return static_cast<std::uint8_t>(0.2989f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2]);
 }
@@ -69,7 +69,7 @@ void adjust_contrast(Pixels pixels, double ratio) {
   for (std::uint8_t& value : pixels) value = blend(value, mean, ratio);
 }
 
-/// Away from, or towards, a blur of the eight neighbours; the border stays as it is.
+/// Blends away from, or towards, a blur of the eight neighbours; the border is unchanged.
 void adjust_sharpness(Pixels pixels, ImageSize size, double ratio, std::vector<std::uint8_t>& source) {
   source.assign(pixels.begin(), pixels.end());
   const auto line = static_cast<std::size_t>(size.width) * 3;
@@ -101,7 +101,7 @@ Curve stretched(const std::array<std::int64_t, 256>& counts) {
   return curve;
 }
 
-/// All values alike often, as far as one value stays one.
+/// Equalises the histogram without splitting values.
 Curve equalized(const std::array<std::int64_t, 256>& counts, std::int64_t pixels) {
   const auto brightest = std::find_if(counts.rbegin(), counts.rend(), [](std::int64_t count) { return count > 0; });
   const std::int64_t step = (pixels - *brightest) / 255;

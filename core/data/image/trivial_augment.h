@@ -1,4 +1,5 @@
-// TrivialAugment (Mueller and Hutter 2021): one change of a training image, drawn from fourteen, by a drawn amount.
+// TrivialAugment (Mueller and Hutter 2021): applies one of fourteen operations, drawn at random with its magnitude, to
+// a training image.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -25,18 +26,18 @@ enum class AugmentOp {
   equalize
 };
 constexpr int augment_ops = 14;
-constexpr int augment_magnitudes = 31;  // of each, from none to most
+constexpr int augment_magnitudes = 31;  // magnitudes per operation, from none to the largest
 
-/// By its name in torchvision ("ShearX", "Color").
+/// The operation's name in torchvision ("ShearX", "Color").
 std::string_view to_string(AugmentOp change);
 
-/// Changes `pixels` [height, width, 3] as torchvision's TrivialAugmentWide changes a uint8 tensor, nearest pixel, black
-/// where nothing was. `amount` is from 0 to augment_magnitudes - 1; `negative` turns round the changes that have two
+/// Applies an operation to `pixels` [height, width, 3] as torchvision's TrivialAugmentWide does to a uint8 tensor:
+/// nearest pixel, black outside. `amount` is from 0 to augment_magnitudes - 1; `negative` reverses operations with two
 /// directions (shear to sharpness).
 void apply_augment_op(std::span<std::uint8_t> pixels, ImageSize size, AugmentOp change, int amount, bool negative,
                       std::vector<std::uint8_t>& scratch);
 
-/// Draws change, amount and direction, each alike often, and applies them.
+/// Draws operation, amount and direction uniformly, and applies them.
 void apply_trivial_augment(std::span<std::uint8_t> pixels, ImageSize size, SampleRandom random,
                            std::vector<std::uint8_t>& scratch);
 

@@ -1,4 +1,4 @@
-// Filling, compacting and padding the rows of a batch.
+// Fills, compacts and pads the rows of a batch.
 #include "core/data/loader/batch_slot.h"
 
 #include "core/data/image/random_erasing.h"
@@ -11,13 +11,13 @@
 namespace ptrain {
 namespace {
 
-/// Where the sample at `position` of a part of the data set lies.
+/// The sample at `position` of an evenly spaced subset of the data set.
 std::int64_t spaced(std::int64_t position, const Dataset& dataset, const LoaderOptions& options) {
   const bool part = options.samples > 0 && options.samples < dataset.size();
   return part ? position * dataset.size() / options.samples : position;
 }
 
-/// What is done to images behind their data set; to all frames of a clip the same.
+/// Augmentations applied after the data set's own; the same for all frames of a clip.
 void change_images(std::span<std::uint8_t> pixels, ImageSize size, const DatasetInfo& info,
                    const LoaderOptions& options, std::uint64_t draws, std::int64_t index, Scratch& scratch) {
   const std::size_t bytes = pixels.size() / static_cast<std::size_t>(info.images_per_sample());
@@ -53,7 +53,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
   const SampleRow out(batch, row, {size, options.images.smallest_crop});
   try {
     auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
-    const std::uint64_t draws = static_cast<std::uint64_t>(batch.epoch) ^ repeat << 40;  // others each time
+    const std::uint64_t draws = static_cast<std::uint64_t>(batch.epoch) ^ repeat << 40;  // differs between epochs
     for (;;) {
       try {
         const SampleRandom random(options.seed, draws, index);

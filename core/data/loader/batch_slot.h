@@ -1,4 +1,4 @@
-// One prefetched batch and how it is filled: rows are independent, so any thread may fill any of them.
+// One prefetched batch: rows are independent, so any thread may fill any of them.
 #pragma once
 
 #include "core/data/batch.h"
@@ -14,7 +14,7 @@
 
 namespace ptrain {
 
-/// A sample that was bad, found while filling a row.
+/// A bad sample that was found while filling a row.
 struct BadRow {
   std::int64_t index = 0;
   std::string message;
@@ -31,11 +31,11 @@ struct BatchSlot {
 /// Makes the slot's batch, for samples of `dataset`.
 void allocate(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options);
 
-/// Loads row `row` from `position` of the epoch's order. Stores what goes wrong in the slot; throws nothing.
+/// Loads row `row` from `position` of the epoch's order. Stores errors in the slot; does not throw.
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,
               std::int64_t position, Scratch& scratch) noexcept;
 
-/// After all rows are filled: closes the gaps that left-out samples made, and pads the rest.
+/// After all rows are filled: closes the gaps of samples that were left out, and pads the rest.
 void finish_batch(BatchSlot& slot, std::int64_t filled);
 
 }  // namespace ptrain

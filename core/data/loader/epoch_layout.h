@@ -1,4 +1,4 @@
-// Which samples make up which batch: pure arithmetic over (epoch, batch, rank), no state.
+// Assignment of samples to batches: pure arithmetic over (epoch, batch, rank), no state.
 #pragma once
 
 #include "core/data/loader/loader.h"
@@ -18,7 +18,7 @@ class EpochLayout {
   }
   /// First position in the epoch's order of this rank's part of `batch`.
   std::int64_t begin(std::int64_t batch) const { return batch * global_batch_ + options_.rank * options_.batch_size; }
-  /// How many samples that part has: batch_size, or fewer (down to 0) at the end of the epoch.
+  /// Number of samples in that part: batch_size, or fewer (down to 0) at the end of the epoch.
   std::int64_t count(std::int64_t batch) const {
     const std::int64_t left = samples_ - begin(batch);
     return left < 0 ? 0 : left < options_.batch_size ? left : options_.batch_size;

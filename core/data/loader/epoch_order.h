@@ -1,6 +1,5 @@
-// Which sample stands where in an epoch of training: every sample once in a random order, or every class as often as
-// every other. Both can be read at any position without being stored, and depend on nothing but the seed, the epoch and
-// the labels.
+// The order of samples in a training epoch: every sample once in random order, or every class equally often. Both can
+// be read at any position without being stored, and depend only on the seed, the epoch and the labels.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -10,10 +9,10 @@
 
 namespace ptrain {
 
-/// Indices of a data set's samples, of each class that has any.
+/// Sample indices of a data set for each class that occurs.
 using ClassSamples = std::vector<std::vector<std::int64_t>>;
 
-/// Of all samples, in their order.
+/// For all samples, in their order.
 inline ClassSamples samples_by_class(const Dataset& data) {
   ClassSamples classes(static_cast<std::size_t>(data.info().classes));
   for (std::int64_t i = 0; i < data.size(); ++i) classes[static_cast<std::size_t>(data.label(i))].push_back(i);
@@ -21,7 +20,7 @@ inline ClassSamples samples_by_class(const Dataset& data) {
   return classes;
 }
 
-/// A sample, and how often the epoch has had it before.
+/// A sample, and how often the epoch has drawn it before.
 struct DrawnSample {
   std::int64_t index = 0;
   std::uint64_t repeat = 0;
@@ -29,9 +28,9 @@ struct DrawnSample {
 
 class EpochOrder {
  public:
-  /// Of `count` samples; balanced by `classes` (which must outlive this) unless that is null. Then each class is drawn
-  /// count / classes times, rounded up for the first of them: a class with fewer samples has all of them as often as
-  /// every other, to one, in a new order each time; of one with more, each epoch has others.
+  /// The order of `count` samples; balanced by `classes` (which must outlive this) unless that is null. Balanced, each
+  /// class is drawn count / classes times, rounded up for the first classes. A class with fewer samples repeats them,
+  /// each equally often up to one, in a new order each time; a class with more draws others in each epoch.
   EpochOrder(std::uint64_t seed, std::uint64_t epoch, std::int64_t count, const ClassSamples* classes = nullptr)
       : seed_(seed), epoch_(epoch), order_(seed, epoch, count), classes_(classes) {}
 

@@ -1,5 +1,5 @@
-// A ring of batch slots. Workers claim a few rows at a time, oldest batch first; next() hands slots out in order. One
-// mutex guards the ring's counters, never the loading itself.
+// A ring of batch slots. Workers claim a few rows at a time, oldest batch first; next() returns slots in order. A mutex
+// guards the ring's counters, never the loading itself.
 #include "core/data/loader/loader.h"
 
 #include "core/base/threads.h"
@@ -37,7 +37,7 @@ void check(const Dataset& dataset, const LoaderOptions& options) {
   }
 }
 
-/// Rows that a worker claims at once: few, so that the first batch is filled by all workers together.
+/// Rows that a worker claims at once: few, so that all workers fill the first batch together.
 std::int64_t claim_size(const LoaderOptions& options) {
   return std::clamp<std::int64_t>(options.batch_size / (4 * std::max(1, options.workers)), 1, 32);
 }
@@ -102,9 +102,9 @@ struct Loader::State {
   const LoaderOptions options;
   const EpochLayout plan;
   const std::int64_t claim;
-  ClassSamples classes;  // balanced: what is drawn from
+  ClassSamples classes;  // balanced: the samples to draw from
   std::vector<BatchSlot> slots;
-  std::vector<Scratch> scratches;  // the workers', or the caller's where there are none
+  std::vector<Scratch> scratches;  // of the workers, or of the caller if there are none
   std::vector<std::thread> threads;
 
   // Batches are numbered over all epochs. Guarded by `mutex`:
@@ -119,7 +119,7 @@ struct Loader::State {
   bool paused = false;
   bool stopping = false;
 
-  // The caller's thread only:
+  // Used by the caller's thread only:
   double reader_seconds = 0;
   std::map<std::int64_t, std::string> bad;
   std::string last_bad;

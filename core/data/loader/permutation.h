@@ -1,6 +1,6 @@
 // A random order of 0 .. count-1 that can be read at any position without being stored: a Feistel network over the next
-// power of four, walked along its cycle until it falls inside the range (Black and Rogaway, "Ciphers with arbitrary
-// finite domains", 2002). Philox is the round function.
+// power of four, iterated until the result is in the range (Black and Rogaway, "Ciphers with arbitrary finite domains",
+// 2002). Philox is the round function.
 #pragma once
 
 #include "core/base/rng.h"

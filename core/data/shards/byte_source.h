@@ -1,4 +1,4 @@
-// Bytes that are read at places rather than from front to back: a file's, or those in memory.
+// Random access to bytes of a file or in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace ptrain {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills `out` with the bytes from `offset` on. Throws Error naming the source where it ends before.
+  /// Fills `out` with the bytes from `offset` on. Throws Error naming the source where it ends early.
   void read(std::uint64_t offset, std::span<std::uint8_t> out) const;
   std::uint64_t size() const { return size_; }
-  /// Opens every error message.
+  /// Begins every error message.
   const std::string& name() const { return name_; }
 
  protected:
   explicit ByteSource(std::string name) : name_(std::move(name)) {}
-  /// Returns how many bytes it filled; fewer than asked for at the end.
+  /// Returns the number of bytes that it filled; fewer than requested at the end.
   virtual std::size_t read_some(std::uint64_t offset, std::span<std::uint8_t> out) const = 0;
 
   std::string name_;
@@ -28,7 +28,7 @@ class ByteSource {
 
 class FileBytes : public ByteSource {
  public:
-  /// Throws Error naming the file when it cannot be opened or is no regular file.
+  /// Throws Error naming the file when it cannot be opened or is not a regular file.
   explicit FileBytes(const std::filesystem::path& path);
   ~FileBytes() override;
   FileBytes(const FileBytes&) = delete;

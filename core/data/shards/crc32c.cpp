@@ -1,5 +1,5 @@
-// Eight bytes a turn by eight tables (M. Kounavis, F. Berry, "A Systematic Approach to Building High Performance
-// Software-based CRC Generators", 2005): small beside decoding the image that the bytes are.
+// Eight bytes per iteration with eight tables (M. Kounavis, F. Berry, "A Systematic Approach to Building High
+// Performance Software-based CRC Generators", 2005): cheap compared with decoding the image.
 #include "core/data/shards/crc32c.h"
 
 #include <array>

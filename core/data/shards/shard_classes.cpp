@@ -29,7 +29,7 @@ ShardClasses::ShardClasses(const ShardIndex& training, const DataSettings& setti
     return;
   }
   if (first_ != 0) {
-    fail_usage("data.first_label: {} is for labels that are numbers, {} has others", first_, place);
+    fail_usage("data.first_label: {} is for numeric labels, {} has others", first_, place);
   }
   for (const ShardLabel& label : training.labels) names_.push_back(label.text);
   std::sort(names_.begin(), names_.end());
@@ -66,7 +66,7 @@ std::int32_t ShardClasses::class_index(const ShardLabel& label, const std::strin
   }
   const std::optional<std::int64_t> value = whole_number(label.text);
   const auto classes = static_cast<std::int64_t>(names_.size());
-  if (!value) fail("{}: label {} is no number, as those of the training split are", place, quoted_name(label.text));
+  if (!value) fail("{}: label {} is not a number, unlike those of the training split", place, quoted_name(label.text));
   if (*value < first_ || *value >= first_ + classes) {
     fail("{}: label {} is out of range: expected {} to {}, by {} classes (model.classes) from data.first_label {} on",
          place, *value, first_, first_ + classes - 1, classes, first_);

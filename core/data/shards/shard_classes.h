@@ -1,4 +1,4 @@
-// From labels as shards have them to classes and their numbers.
+// Maps the labels of shards to classes and their numbers.
 #pragma once
 
 #include "core/data/factory.h"
@@ -6,17 +6,17 @@
 
 namespace ptrain {
 
-/// Classes as the training shards' labels say: where all are whole numbers, data.first_label's and those after it; else
-/// the labels sorted.
+/// The classes of the training shards: for whole-number labels, data.first_label and the numbers after it; else the
+/// sorted labels.
 class ShardClasses {
  public:
-  /// Throws Error{usage} where the settings ask for another number of classes; `place` names the training shards.
+  /// Throws Error{usage} if the settings require another number of classes; `place` names the training shards.
   ShardClasses(const ShardIndex& training, const DataSettings& settings, const std::string& place);
 
   const std::vector<std::string>& names() const { return names_; }
-  /// Throws Error, its message opened by `place`, when it is none of them.
+  /// Throws Error, its message beginning with `place`, for an unknown label.
   std::int32_t class_index(const ShardLabel& label, const std::string& place) const;
-  /// A line for whoever may have forgotten data.first_label; empty for others.
+  /// A hint for users who may have forgotten data.first_label; else empty.
   const std::string& note() const { return note_; }
 
  private:

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 4> split_words{"train", "val", "validation", "test"};
 
-/// Whether `word` is in `name` with no letter beside it, in upper or lower case.
+/// Whether `name` contains `word` with no letter next to it, ignoring case.
 bool has_word(std::string name, std::string_view word) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -71,8 +71,8 @@ std::int64_t shard_count(std::string_view name) {
 std::string missing_shards(const std::vector<fs::path>& shards) {
   const std::int64_t count = shard_count(shards.front().filename().string());
   if (static_cast<std::int64_t>(shards.size()) >= count) return {};
-  return fmt::format("{}: {} of the {} shards that their names speak of are there",
-                     shards.front().parent_path().string(), shards.size(), count);
+  return fmt::format("{}: found {} of the {} shards that their names count", shards.front().parent_path().string(),
+                     shards.size(), count);
 }
 
 }  // namespace ptrain

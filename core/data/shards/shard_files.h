@@ -1,4 +1,4 @@
-// Which files of a folder are a split's shards.
+// Finds the shard files of a split in a folder.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -13,14 +13,14 @@ namespace ptrain {
 
 /// The shards of a split, by name: the files in the folder train (or val, test, validation) below `root`, or those of
 /// `root` itself with that word in their names, such as train-00000-of-00128 or imagenet-train-000.tar. For training
-/// all of `root` where no name has any of these words. Hidden files are no shards. Empty where there are none.
+/// all of `root` if no name has any of these words. Hidden files are ignored. Empty where there are none.
 std::vector<std::filesystem::path> find_shards(const std::filesystem::path& root, Split split,
                                                bool (*is_shard)(std::string_view name));
 
-/// How many shards belong together by a name such as train-00000-of-00128: 128; 0 by others.
+/// The total in a name such as train-00000-of-00128: 128; 0 for other names.
 std::int64_t shard_count(std::string_view name);
 
-/// A line where there are fewer shards than their names say; empty where there are not.
+/// A note if there are fewer shards than their names count; else empty.
 std::string missing_shards(const std::vector<std::filesystem::path>& shards);
 
 }  // namespace ptrain

@@ -43,7 +43,7 @@ ShardIndex index_shards(const std::vector<std::filesystem::path>& shards, const 
         if (file.size() == 0) fail("{}: is empty", file.name());
         each[i] = form.index(file);
         if (each[i].samples.empty()) fail("{}: has no samples", file.name());
-      } catch (...) {  // carried out of the loop's threads
+      } catch (...) {  // passed out of the parallel loop
         errors[i] = std::current_exception();
       }
     }

@@ -1,5 +1,5 @@
-// Images in shards: WebDataset's and TFRecord's. Each is read where it lies when it is wanted, so that the order of an
-// epoch is as random, and memory as flat, as of a folder of images.
+// Images in WebDataset and TFRecord shards. Each is read in place when loaded, so that epochs are as random, and memory
+// use as constant, as with a folder of images.
 #include "core/data/image/image_transform.h"
 #include "core/data/shards/shard_classes.h"
 #include "core/data/shards/shard_files.h"
@@ -23,10 +23,10 @@ std::vector<fs::path> find_shards(const DataSettings& settings, Split split, con
   std::vector<fs::path> shards = find_shards(settings.path, split, form.is_shard);
   if (!shards.empty()) return shards;
   const bool train = split == Split::train;
-  fail("{}: has no shards to {}; expected {}/{}, or names with {} as a word of theirs{}", settings.path,
+  fail("{}: has no shards to {}; expected {}/{}, or names that contain the word {}{}", settings.path,
        train ? "train on" : "evaluate on", train ? "train" : "val", form.pattern,
        train ? "train" : "val, validation or test",
-       train ? "" : ", or data.split.dev, the part of the training samples to evaluate on");
+       train ? "" : ", or data.split.dev, the fraction of the training samples to evaluate on");
 }
 
 class ShardedImages : public Dataset {
@@ -40,7 +40,7 @@ class ShardedImages : public Dataset {
     const bool has_all = split == Split::train || has_dev_split(settings);
     const ShardClasses classes(has_all ? index : index_shards(find_shards(settings, Split::train, form), form),
                                settings, settings.path);
-    const bool noted = has_dev_split(settings) && split == Split::eval;  // by the training samples' part
+    const bool noted = has_dev_split(settings) && split == Split::eval;  // the training split has the note already
     for (const std::string& note : {missing_shards(shards_), has_all ? classes.note() : std::string()}) {
       if (!note.empty() && !noted) notes_.push_back(note);
     }
@@ -68,7 +68,8 @@ class ShardedImages : public Dataset {
   }
 
   std::int32_t label(std::int64_t index) const override { return samples_[static_cast<std::size_t>(index)].label; }
-  SampleOrigin origin(std::int64_t index) const override {  // an archive's member as if the archive were a folder
+  SampleOrigin origin(std::int64_t index) const override {  // an archive's member is shown as if the archive were a
+                                                            // folder
     const ShardSample& sample = samples_[static_cast<std::size_t>(index)];
     const fs::path& shard = shards_[sample.shard];
     return {.file = (sample.name.empty() ? shard : shard / sample.name).string()};
@@ -86,7 +87,7 @@ class ShardedImages : public Dataset {
                        sample.name.empty() ? "" : ": " + quoted_name(sample.name));
   }
 
-  /// Puts classes in the place of labels, and samples in a folder's order: by classes and names.
+  /// Replaces labels by classes, and sorts samples as in a folder: by class and name.
   void number(const std::vector<ShardLabel>& labels, const ShardClasses& classes) {
     constexpr std::int32_t unknown = -1;
     std::vector<std::int32_t> numbers(labels.size(), unknown);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t block_bytes = 512;
 constexpr std::uint64_t longest_names = 1 << 20;  // bytes of a long name or of a pax header
 
-/// One header block and where it lies.
+/// One header block and its offset.
 class TarHeader {
  public:
   TarHeader(const ByteSource& archive, std::uint64_t position) : archive_(archive), position_(position) {
@@ -31,25 +31,26 @@ class TarHeader {
   char type() const { return static_cast<char>(bytes_[156]); }
   std::uint64_t size() const {
     const std::optional<std::uint64_t> size = number(124, 12);
-    if (!size) fail("{}: byte {}: its size is no number", archive_.name(), position_);
+    if (!size) fail("{}: byte {}: its size is not a number", archive_.name(), position_);
     return *size;
   }
 
   std::string path() const {
     const std::string_view name = text(0, 100);
-    const bool is_posix = text(257, 6) == "ustar";  // GNU has "ustar ", and other things in prefix's place
+    const bool is_posix = text(257, 6) == "ustar";  // GNU has "ustar ", and uses prefix's field for other data
     const std::string_view prefix = is_posix ? text(345, 155) : std::string_view{};
     return prefix.empty() ? std::string(name) : fmt::format("{}/{}", prefix, name);
   }
 
  private:
-  /// Up to the first zero byte.
+  /// The text before the first zero byte.
   std::string_view text(std::size_t offset, std::size_t length) const {
     const std::string_view field(reinterpret_cast<const char*>(bytes_.data()) + offset, length);
     return field.substr(0, field.find('\0'));
   }
 
-  /// Octal digits, or GNU's base 256, which the first bit says; none of other bytes, and of numbers that are too large.
+  /// Octal digits, or GNU's base 256, marked by the first bit; none for other bytes, and for numbers that are too
+  /// large.
   std::optional<std::uint64_t> number(std::size_t offset, std::size_t length) const {
     std::uint64_t value = 0;
     if (bytes_[offset] == 0x80) {
@@ -68,7 +69,7 @@ class TarHeader {
     return value;
   }
 
-  /// Of all bytes, its own as spaces; some old programs add them up as signed ones.
+  /// The sum of all bytes, with its own as spaces; some old programs sum signed bytes.
   bool has_checksum() const {
     std::int64_t sum = 0, signed_sum = 0;
     for (std::size_t i = 0; i < bytes_.size(); ++i) {
@@ -82,10 +83,10 @@ class TarHeader {
 
   [[noreturn]] void reject() const {
     if (position_ == 0 && bytes_[0] == 0x1f && bytes_[1] == 0x8b) {
-      fail("{}: is compressed, whose members cannot be read at their places; expected a plain tar (gunzip makes it)",
+      fail("{}: is compressed, so its members cannot be read in place; expected a plain tar (gunzip makes it)",
            archive_.name());
     }
-    fail("{}: byte {}: the checksum of a tar header is wrong (damaged, or no tar)", archive_.name(), position_);
+    fail("{}: byte {}: the checksum of a tar header is wrong (damaged, or not a tar)", archive_.name(), position_);
   }
 
   const ByteSource& archive_;
@@ -94,7 +95,7 @@ class TarHeader {
   bool is_end_ = false;
 };
 
-/// What headers before a member's own say of it.
+/// Attributes from the extension headers before a member's own.
 struct Extension {
   std::optional<std::string> path;
   std::optional<std::uint64_t> size;
@@ -107,7 +108,7 @@ std::string content(const ByteSource& archive, std::uint64_t offset, std::uint64
   return text;
 }
 
-/// Records of a pax header: "LENGTH KEY=VALUE\n", LENGTH in bytes of all of it.
+/// Records of a pax header: "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.
 void read_pax(std::string_view records, const std::string& place, Extension& extension) {
   while (!records.empty()) {
     std::size_t length = 0;
@@ -123,12 +124,12 @@ void read_pax(std::string_view records, const std::string& place, Extension& ext
     const std::string_view key = record.substr(0, equals);
     const std::string_view value = record.substr(std::min(equals + 1, record.size()));
     if (key == "path") extension.path = value;
-    if (key.starts_with("GNU.sparse.")) fail("{}: is a sparse file, which is not read", place);
+    if (key.starts_with("GNU.sparse.")) fail("{}: is a sparse file, which is not supported", place);
     if (key != "size") continue;
     std::uint64_t size = 0;
     const auto parsed = std::from_chars(value.data(), value.data() + value.size(), size);
     if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) {
-      fail("{}: a pax header's size is no number", place);
+      fail("{}: a pax header's size is not a number", place);
     }
     extension.size = size;
   }
@@ -143,14 +144,14 @@ void read_tar(const ByteSource& archive, const std::function<void(const TarMembe
     if (header.is_end()) return;
     const char type = header.type();
     const bool is_extension = type == 'L' || type == 'K' || type == 'x' || type == 'g';
-    const bool has_no_content = type >= '1' && type <= '6';  // links, devices and directories, whatever their size says
+    const bool has_no_content = type >= '1' && type <= '6';  // links, devices and directories, even if they have a size
     TarMember member{is_extension ? "" : extension.path.value_or(header.path()), position + block_bytes,
                      has_no_content ? 0 : header.size()};
     if (extension.size && !is_extension && !has_no_content) member.size = *extension.size;
-    member.is_file = !is_extension && !has_no_content && !member.path.ends_with('/');  // as old archives mark folders
+    member.is_file = !is_extension && !has_no_content && !member.path.ends_with('/');  // old archives mark folders so
     const std::uint64_t left = archive.size() - member.offset;
     if (member.size > left) {
-      fail("{}: byte {}: {} has {} bytes, of which {} are there (truncated file)", archive.name(), position,
+      fail("{}: byte {}: {} has {} bytes, but only {} are left (truncated file)", archive.name(), position,
            quoted_name(is_extension ? "a long name" : member.path), member.size, left);
     }
     const std::string place = fmt::format("{}: byte {}", archive.name(), position);
@@ -160,7 +161,7 @@ void read_tar(const ByteSource& archive, const std::function<void(const TarMembe
     } else if (type == 'x') {
       read_pax(content(archive, member.offset, member.size), place, extension);
     } else if (type == 'S') {
-      fail("{}: {} is a sparse file, which is not read", place, quoted_name(member.path));
+      fail("{}: {} is a sparse file, which is not supported", place, quoted_name(member.path));
     } else if (!is_extension) {
       visit(member);
       extension = {};

@@ -1,4 +1,4 @@
-// The members of a tar archive, by their headers: ustar, GNU's long names, and paths and sizes of pax headers
+// Lists the members of a tar archive from their headers: ustar, GNU's long names, and paths and sizes of pax headers
 // (POSIX.1-2017, pax, "ustar Interchange Format"; GNU tar manual, "Basic Tar Format").
 #pragma once
 
@@ -18,7 +18,7 @@ struct TarMember {
 };
 
 /// Calls `visit` for each member in the order of the archive. Throws Error with the archive's name and the byte when a
-/// header's checksum or number is wrong, or when the archive ends before a member or its end mark does.
+/// header's checksum or number is wrong, or when the archive ends within a member or without its end mark.
 void read_tar(const ByteSource& archive, const std::function<void(const TarMember&)>& visit);
 
 }  // namespace ptrain

@@ -11,12 +11,12 @@
 namespace ptrain {
 namespace {
 
-/// Single bytes of a source, some of which are read ahead.
+/// Reads single bytes of a source with some read-ahead.
 class ByteWindow {
  public:
   explicit ByteWindow(const ByteSource& source) : source_(source) {}
 
-  /// `position` is before `end`, which is as far as is read.
+  /// `position` is before `end`, the limit of the read-ahead.
   std::uint8_t at(std::uint64_t position, std::uint64_t end) {
     if (position < begin_ || position >= begin_ + size_) {
       begin_ = position;
@@ -38,7 +38,7 @@ class ByteWindow {
   std::uint64_t size_ = 0;
 };
 
-/// What every level of a record is read with.
+/// Shared by the readers of every level of a record.
 struct Record {
   ByteWindow window;
   const std::string& place;
@@ -49,14 +49,14 @@ struct Record {
   }
 };
 
-/// The fields of one message, in their order.
+/// The fields of one message, in order.
 class MessageReader {
  public:
   static constexpr int varint = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5;  // wire types
 
   MessageReader(Record& record, ByteRange message) : record_(record), at_(message.begin), end_(message.end) {}
 
-  /// Goes to the next field; false at the end.
+  /// Moves to the next field; false at the end.
   bool next() {
     if (at_ == end_) return false;
     const std::uint64_t tag = read_varint();
@@ -71,13 +71,13 @@ class MessageReader {
       size = read_varint();
     }
     const bool is_known = wire_ == varint || wire_ == fixed64 || wire_ == length_delimited || wire_ == fixed32;
-    if (!is_known || field_ == 0 || size > end_ - at_) record_.reject("is no tf.train.Example");
+    if (!is_known || field_ == 0 || size > end_ - at_) record_.reject("is not a tf.train.Example");
     content_ = {at_, at_ + size};
     at_ += size;
     return true;
   }
 
-  /// Whether the field is that number, and a message or bytes.
+  /// Whether the field has that number and is a message or bytes.
   bool holds(std::uint64_t field) const { return field_ == field && wire_ == length_delimited; }
   bool is_integer(std::uint64_t field) const { return field_ == field && wire_ == varint; }
   ByteRange content() const { return content_; }
@@ -87,12 +87,12 @@ class MessageReader {
   std::uint64_t read_varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 70; shift += 7) {
-      if (at_ == end_) record_.reject("is no tf.train.Example");
+      if (at_ == end_) record_.reject("is not a tf.train.Example");
       const std::uint8_t byte = record_.window.at(at_++, end_);
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
     }
-    record_.reject("is no tf.train.Example");
+    record_.reject("is not a tf.train.Example");
   }
 
  private:
@@ -105,9 +105,9 @@ class MessageReader {
   int wire_ = 0;
 };
 
-constexpr std::uint64_t longest_text = 1024;  // bytes of a feature's name, of a class's, of a file's
+constexpr std::uint64_t longest_text = 1024;  // bytes in the name of a feature, a class or a file
 
-/// The values of a feature (Feature: bytes_list 1, float_list 2, int64_list 3): the first one and how many there are.
+/// The values of a feature (Feature: bytes_list 1, float_list 2, int64_list 3): the first one and their number.
 struct FeatureValues {
   int byte_values = 0;
   ByteRange bytes;
@@ -139,7 +139,7 @@ FeatureValues read_feature(Record& record, ByteRange feature) {
   return values;
 }
 
-/// The features that are read of an Example; those of the longer names come first where both are there.
+/// The features of an Example that are used; those with longer names take precedence.
 class ImageFeatures {
  public:
   explicit ImageFeatures(Record& record) : record_(record) {}
@@ -187,7 +187,7 @@ class ImageFeatures {
     return wanted_[first].values || !wanted_[second].values ? wanted_[first] : wanted_[second];
   }
 
-  /// Empty where it is not there or no text of moderate length.
+  /// Empty if absent, or not a text of moderate length.
   std::string read_text(const Wanted& wanted) const {
     if (!wanted.values || wanted.values->byte_values != 1 || wanted.values->bytes.size() > longest_text) return "";
     std::string text = record_.window.text(wanted.values->bytes);

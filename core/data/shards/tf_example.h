@@ -1,5 +1,5 @@
-// What tf.train.Example says of an image. Its three levels of messages are read from protobuf's wire format
-// (https://protobuf.dev/programming-guides/encoding) where they lie, so that no image is read to find its label.
+// Reads an image's tf.train.Example. Its three levels of messages are parsed in place from protobuf's wire format
+// (https://protobuf.dev/programming-guides/encoding), so that labels are found without reading images.
 #pragma once
 
 #include "core/data/shards/byte_source.h"
@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-/// Bytes of a source.
+/// A range of bytes of a source.
 struct ByteRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -23,9 +23,9 @@ struct ImageExample {
   std::string file_name;   // likewise
 };
 
-/// Features: image/encoded or image; image/class/label or label; image/class/text, image/filename or file_name where
-/// they are. Others are passed over. Throws Error, its message opened by `place`, when the bytes of `record` are no
-/// Example, or one without an image or a label.
+/// Features: image/encoded or image; image/class/label or label; optional image/class/text, image/filename or
+/// file_name. Others are ignored. Throws Error, its message beginning with `place`, when the bytes of `record` are not
+/// an Example, or one without an image or a label.
 ImageExample parse_image_example(const ByteSource& source, ByteRange record, const std::string& place);
 
 }  // namespace ptrain

@@ -20,36 +20,35 @@ std::uint64_t little_endian(std::span<const std::uint8_t> bytes) {
   return value;
 }
 
-/// Whether the last bytes are the checksum of those before, which is masked: data may hold checksums itself.
+/// Whether the last bytes are the checksum of those before. It is masked, since data may contain checksums itself.
 bool is_sound(std::span<const std::uint8_t> bytes) {
   const std::uint32_t crc = crc32c(bytes.first(bytes.size() - checksum_bytes));
   const std::uint32_t masked = (crc >> 15 | crc << 17) + 0xa282ead8u;
   return little_endian(bytes.last(checksum_bytes)) == masked;
 }
 
-/// Bytes of the record that begins at `position`, its checksums left out.
+/// Length of the record that begins at `position`, without its checksums.
 std::uint64_t read_length(const ByteSource& shard, std::uint64_t position, const std::string& place) {
   if (shard.size() - position < header_bytes) fail("{}: ends within its length (truncated file)", place);
   std::array<std::uint8_t, header_bytes> header{};
   shard.read(position, header);
   if (!is_sound(header)) {
     if (position == 0 && header[0] == 0x1f && header[1] == 0x8b) {
-      fail(
-          "{}: is compressed, whose records cannot be read at their places; expected plain records (gunzip makes them)",
-          shard.name());
+      fail("{}: is compressed, so its records cannot be read in place; expected plain records (gunzip makes them)",
+           shard.name());
     }
-    fail("{}: the checksum of its length is wrong (damaged, or no TFRecord file)", place);
+    fail("{}: the checksum of its length is wrong (damaged, or not a TFRecord file)", place);
   }
   const std::uint64_t length = little_endian(std::span(header).first(8));
   const std::uint64_t left = shard.size() - position - header_bytes;
   if (left < checksum_bytes || length > left - checksum_bytes) {
-    fail("{}: has {} bytes, of which {} are there (truncated file)", place, length, left);
+    fail("{}: has {} bytes, but only {} are left (truncated file)", place, length, left);
   }
   if (length > longest_record) fail("{}: has {} bytes, expected one image", place, length);
   return length;
 }
 
-/// Damage is told apart from data of another kind.
+/// Distinguishes damage from data of another kind.
 ImageExample parse(const ByteSource& shard, ByteRange record, const std::string& place) {
   try {
     return parse_image_example(shard, record, place);

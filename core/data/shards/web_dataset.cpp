@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t longest_label = 4096;  // bytes of .cls and .txt
 constexpr std::uint64_t longest_json = 1 << 20;
 
-/// Key and ending of a member: "a/b.seg.png" is "a/b" and "seg.png". The ending is in lower case.
+/// Key and extension of a member: "a/b.seg.png" is "a/b" and "seg.png". The extension is in lower case.
 struct MemberName {
   std::string key;
   std::string ending;
@@ -23,7 +23,7 @@ struct MemberName {
     const std::size_t slash = path.rfind('/');
     const std::size_t base = slash == path.npos ? 0 : slash + 1;
     const std::size_t dot = path.find('.', base);
-    if (dot == path.npos || dot == base) return;  // no ending, or a hidden file
+    if (dot == path.npos || dot == base) return;  // no extension, or a hidden file
     key = path.substr(0, dot);
     ending = path.substr(dot + 1);
     for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -37,7 +37,7 @@ std::string trimmed(const std::string& text) {
   return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
 }
 
-/// Collects the members of one sample after the other.
+/// Collects the members of each sample in turn.
 class SampleReader {
  public:
   explicit SampleReader(const ByteSource& shard) : shard_(shard) {}
@@ -52,7 +52,7 @@ class SampleReader {
       key_ = name.key;
       begin_ = begin;
     }
-    if (!member.is_file) reject("is no file; archives keep a link's file with tar --dereference --hard-dereference");
+    if (!member.is_file) reject("is not a file; tar --dereference --hard-dereference stores the files of links");
     if (is_image(name.ending)) {
       if (!sample_.name.empty()) reject("is a second image of its sample");
       if (member.size == 0) reject("is an empty image");
@@ -85,17 +85,18 @@ class SampleReader {
     if (member.size > longest) reject(fmt::format("has a label of {} bytes", member.size));
     std::string text(member.size, '\0');
     shard_.read(member.offset, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
-    if (!is_utf8(text) || text.find('\0') != text.npos) reject("has a label that is no UTF-8 text");
+    if (!is_utf8(text) || text.find('\0') != text.npos) reject("has a label that is not UTF-8 text");
     return text;
   }
 
-  /// Empty where there is none.
+  /// Empty if there is no label.
   std::string label_of_json(const std::string& text) const {
     const nlohmann::json object = parse_json(text);
-    if (!object.is_object()) reject("has a .json that is no JSON object");
+    if (!object.is_object()) reject("has a .json that is not a JSON object");
     const auto label = object.find("label");
     if (label == object.end() || label->is_null()) return "";
-    if (!label->is_string() && !label->is_number_integer()) reject("has a label in .json that is no text or number");
+    if (!label->is_string() && !label->is_number_integer())
+      reject("has a label in .json that is neither text nor a number");
     return label->is_string() ? trimmed(label->get<std::string>()) : label->dump();
   }
 

@@ -1,4 +1,4 @@
-// Criteo's click logs, read where they lie: the file is mapped and a line is parsed when a batch asks for it.
+// Criteo's click logs, memory-mapped: a line is parsed when a batch needs it.
 #include "core/data/sources.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/table/line_index.h"
@@ -34,7 +34,7 @@ class CriteoDataset : public Dataset {
     file_.check();
     std::array<float, criteo_numbers> numbers;
     std::array<std::int32_t, criteo_categories> ids;
-    parse(0, numbers, ids);  // a file of another form is refused before training
+    parse(0, numbers, ids);  // rejects a file of another format before training
   }
 
   std::int64_t size() const override { return lines_.size(); }

@@ -26,7 +26,7 @@ template <typename... Args>
 
 std::string shown_field(std::string_view field) { return quoted_name(field.substr(0, 40)); }
 
-/// Goes through a line field by field.
+/// Iterates over a line's fields.
 class Fields {
  public:
   explicit Fields(std::string_view line) : rest_(line) {}

@@ -1,4 +1,4 @@
-// One line of Criteo's click logs (Display Advertising Challenge, 2014) as a model reads it.
+// Parses one line of Criteo's click logs (Display Advertising Challenge, 2014) for a model.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@ namespace ptrain {
 inline constexpr int criteo_numbers = 13;     // integer features, I1 to I13
 inline constexpr int criteo_categories = 26;  // categorical features, C1 to C26
 
-/// Where a line stands, for messages.
+/// The place of a line, for messages.
 struct LinePlace {
   const std::string& file;
   std::int64_t line;  // from 1
 };
 
 /// Reads "label, 13 integers, 26 hexadecimal words", tab separated; any but the label may be empty. `numbers` [13] are
-/// scaled as PaddleRec does, (value - smallest) / range by its table, 0 where a field is empty; `ids` [26] are
+/// scaled as in PaddleRec, (value - smallest) / range by its table, 0 where a field is empty; `ids` [26] are
 /// category_id() of each word. Returns the label, 0 or 1. Throws BadSample naming the place, what is expected and what
-/// stands there.
+/// was found.
 std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
                                std::span<float> numbers, std::span<std::int32_t> ids);
 
-/// The same of a line that may lack its label, with the tab behind it: none where it does.
+/// The same for a line that may lack its label and the tab after it; none where it does.
 std::optional<std::int32_t> parse_criteo_question(std::string_view line, const LinePlace& place,
                                                   std::int64_t hash_buckets, std::span<float> numbers,
                                                   std::span<std::int32_t> ids);
 
-/// The row of a table of `hash_buckets` rows for a word of a categorical feature, numbered from 0: one table serves all
-/// features, and a word that several have gets a row of each. The same on every machine and in every version.
+/// The row, from 0, of a word of a categorical feature in a table of `hash_buckets` rows: one table serves all
+/// features, and a word in several features has a row in each. The same on every machine and in every version.
 std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets);
 
 }  // namespace ptrain

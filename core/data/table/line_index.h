@@ -1,4 +1,4 @@
-// Where the lines of a large text file begin, without its lines: every sixteenth place is kept, half a byte a line.
+// The starts of the lines of a large text file: every sixteenth is stored, half a byte per line.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace ptrain {
 
 class LineIndex {
  public:
-  /// Reads all of `text` once, which must outlive the index. A line ends at "\n" or "\r\n"; the last one may lack it.
+  /// Reads all of `text` once; it must outlive the index. A line ends at "\n" or "\r\n"; the last one may lack it.
   explicit LineIndex(std::string_view text);
 
   std::int64_t size() const { return size_; }
-  /// Line `index` from 0, without its end. Looks through at most fifteen others.
+  /// Line `index` from 0, without its end. Skips over at most fifteen others.
   std::string_view operator[](std::int64_t index) const;
 
  private:
@@ -21,7 +21,7 @@ class LineIndex {
 
   std::string_view text_;
   std::int64_t size_ = 0;
-  std::vector<std::uint64_t> begins_;  // of every line whose number the stride divides
+  std::vector<std::uint64_t> begins_;  // of every sixteenth line
 };
 
 }  // namespace ptrain

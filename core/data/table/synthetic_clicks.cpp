@@ -1,4 +1,4 @@
-// Clicks made from random numbers that a model can learn: some features' words and one number speak for or against.
+// Synthetic, learnable clicks: the words of some features and one number raise or lower the odds.
 #include "core/data/sources.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/tensor_names.h"
@@ -8,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-/// The first features have a word of `words` each that moves the odds, by a number drawn for the word.
+/// In each of the first features a word, one of `words`, changes the odds by a weight drawn for the word.
 class SyntheticClicks : public Dataset {
  public:
   SyntheticClicks(const DataSettings& settings, Split split)
@@ -39,7 +39,7 @@ class SyntheticClicks : public Dataset {
   }
 
  private:
-  static constexpr std::uint32_t words = 20;  // of each feature
+  static constexpr std::uint32_t words = 20;  // per feature
   static constexpr std::uint64_t first_word = 16;
   static constexpr int telling_features = 6;
 

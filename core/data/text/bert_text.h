@@ -1,4 +1,4 @@
-// BERT's text normalisation: from raw UTF-8 to words, as Hugging Face's BertTokenizer does it.
+// BERT's text normalisation: splits raw UTF-8 into words as Hugging Face's BertTokenizer does.
 #pragma once
 
 #include "core/data/text/tokenizer.h"
@@ -9,9 +9,9 @@
 
 namespace ptrain {
 
-/// Splits `text` into words: control characters removed, white space split at, Chinese characters and punctuation each
-/// a word of their own; with TextCase::lower also accents stripped (NFD without marks) and lower-cased. The words are
-/// written to `buffer`, each followed by a newline. Bytes that are not UTF-8 are skipped.
+/// Splits `text` into words: control characters are removed, text is split at white space, Chinese characters and
+/// punctuation are words of their own; with TextCase::lower accents are also stripped (NFD without marks) and letters
+/// lower-cased. The words are written to `buffer`, each followed by a newline. Bytes that are not UTF-8 are skipped.
 void split_words(std::string_view text, TextCase text_case, std::string& buffer);
 
 /// Unicode's White_Space property.

@@ -1,4 +1,4 @@
-// Text is cut into words by GPT-2's rule; within a word, neighbours that rank first in merges.txt are joined first.
+// Splits text into words by GPT-2's rule; within a word, merges adjacent tokens in the order of merges.txt.
 #include "core/data/text/byte_bpe.h"
 
 #include "core/base/errors.h"
@@ -15,10 +15,10 @@ namespace ptrain {
 namespace {
 
 constexpr std::string_view mask = "<mask>";
-constexpr std::string_view end_of_text = "<|endoftext|>";  // GPT-2's, which stands for every mark of RoBERTa's
+constexpr std::string_view end_of_text = "<|endoftext|>";  // GPT-2's, which replaces all special tokens of RoBERTa's
 constexpr std::array<std::string_view, 5> marks{"<s>", "<pad>", "</s>", "<unk>", mask};
 
-/// Bytes as the vocabulary writes them: printable ones of Latin-1 as they are, the others as U+0100 and on.
+/// Bytes as the vocabulary writes them: printable ones of Latin-1 unchanged, the others as U+0100 and on.
 std::array<std::string, 256> written_bytes() {
   std::array<std::string, 256> written;
   std::int32_t other = 0x100;
@@ -47,7 +47,7 @@ CharacterClass classify(std::int32_t c) {
   return CharacterClass::other;
 }
 
-/// The first character of `text`, which is not empty; a byte that is not UTF-8 is one of no class.
+/// The first character of `text`, which is not empty; a byte that is not UTF-8 has no class.
 Character first_character(std::string_view text) {
   std::int32_t c = 0;
   const utf8proc_ssize_t used = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -56,7 +56,7 @@ Character first_character(std::string_view text) {
   return {classify(c), static_cast<std::size_t>(used)};
 }
 
-/// Bytes that `text` begins with and that are characters of `kind`; `last` becomes the bytes of the last one.
+/// Number of leading bytes of `text` that are characters of `kind`; `last` is set to the length of the last one.
 std::size_t count_run(std::string_view text, CharacterClass kind, std::size_t& last) {
   std::size_t length = 0;
   while (length < text.size()) {
@@ -68,8 +68,8 @@ std::size_t count_run(std::string_view text, CharacterClass kind, std::size_t& l
   return length;
 }
 
-/// The bytes of the first word of `text`, which is not empty: an English contraction's end; letters, digits or others,
-/// one space before them; white space, of which the last character is left to the word behind it.
+/// Length in bytes of the first word of `text`, which is not empty: an English contraction's end; letters, digits or
+/// others, with at most one space before them; or white space, whose last character belongs to the next word.
 std::size_t first_word(std::string_view text) {
   for (const std::string_view end : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}) {
     if (text.starts_with(end)) return end.size();
@@ -85,7 +85,7 @@ std::size_t first_word(std::string_view text) {
 }
 
 std::string_view without_trailing_space(std::string_view text) {
-  std::size_t end = 0;  // of the last character that is no space
+  std::size_t end = 0;  // end of the last character that is not a space
   for (std::size_t at = 0; at < text.size();) {
     const Character next = first_character(text.substr(at));
     at += next.bytes;
@@ -98,10 +98,10 @@ std::uint64_t pack_pair(std::int32_t left, std::int32_t right) {
   return static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
 }
 
-/// Two neighbours in a word that could be joined: the lowest rank first, then the leftmost.
+/// Two adjacent tokens in a word that can be merged: the lowest rank first, then the leftmost.
 struct Candidate {
   std::int32_t rank;
-  std::size_t at;  // of the left one
+  std::size_t at;  // index of the left one
   std::int32_t left, right;
 
   bool operator<(const Candidate& other) const { return std::pair(rank, at) > std::pair(other.rank, other.at); }
@@ -181,7 +181,7 @@ void ByteBpe::read_merges(std::string_view text, const Ids& ids, const std::stri
     const std::string left(line.substr(0, space)), right(line.substr(space + 1));
     const auto find_id = [&](const std::string& token) {
       const auto found = ids.find(token);
-      if (found == ids.end()) fail("{}:{}: \"{}\" is no token of the vocabulary", name, number, token);
+      if (found == ids.end()) fail("{}:{}: \"{}\" is not a token of the vocabulary", name, number, token);
       return found->second;
     };
     const std::uint64_t pair = pack_pair(find_id(left), find_id(right));
@@ -238,14 +238,14 @@ void ByteBpe::tokenize_plain(std::string_view text, std::vector<std::int32_t>& i
 }
 
 void ByteBpe::join_bytes(std::string_view word, std::vector<std::int32_t>& ids) const {
-  constexpr std::int32_t joined = -1;  // with the token before it
+  constexpr std::int32_t joined = -1;  // merged with the token before it
   const std::size_t size = word.size();
   std::vector<std::int32_t> tokens(size);
   std::vector<std::size_t> next(size), previous(size);
   for (std::size_t i = 0; i < size; ++i) {
     tokens[i] = bytes_[static_cast<unsigned char>(word[i])];
     next[i] = i + 1;
-    previous[i] = i - 1;  // of the first: beyond the end, as `size` is behind the last
+    previous[i] = i - 1;  // the first has none: wraps beyond the end; `size` marks the end
   }
   std::priority_queue<Candidate> candidates;
   const auto consider = [&](std::size_t left) {
@@ -258,7 +258,7 @@ void ByteBpe::join_bytes(std::string_view word, std::vector<std::int32_t>& ids) 
     const Candidate best = candidates.top();
     candidates.pop();
     const std::size_t right = next[best.at];
-    if (tokens[best.at] != best.left || right >= size || tokens[right] != best.right) continue;  // joined meanwhile
+    if (tokens[best.at] != best.left || right >= size || tokens[right] != best.right) continue;  // merged meanwhile
     tokens[best.at] = find_merge(best.left, best.right)->joined;
     tokens[right] = joined;
     next[best.at] = next[right];

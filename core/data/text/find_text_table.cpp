@@ -1,4 +1,4 @@
-// Tables of texts that a user names: one file, or a folder with a file named train.
+// Detects tables of texts that a user names: one file, or a folder with a file named train.
 #include "core/data/sources.h"
 #include "core/data/split.h"
 #include "core/data/text/text_table.h"
@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "train.csv" of a folder that has one; empty where there is none.
+/// "train.csv" of a folder that has one; empty if there is none.
 std::string table_named(const fs::path& folder, const std::string& stem) {
   for (const char* ending : {".tsv", ".csv", ".jsonl", ".json"}) {
     if (fs::is_regular_file(folder / (stem + ending))) return stem + ending;

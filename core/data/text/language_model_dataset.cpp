@@ -1,5 +1,5 @@
-// Running text as blocks of tokens: every line's tokens, its end included, one behind the other, cut into blocks of
-// data.max_length; the tokens behind the last whole block are left out (transformers' run_clm.py does the same).
+// Running text as blocks of tokens: the tokens of all lines, line ends included, are concatenated and split into blocks
+// of data.max_length; tokens after the last whole block are dropped (as in transformers' run_clm.py).
 #include "core/base/parallel.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
@@ -25,7 +25,7 @@ fs::path text_path(const DataSettings& settings, Split split) {
   return fs::path(settings.path) / name;
 }
 
-/// Where the parts of `text` end that are tokenised at once; each is some whole lines.
+/// Ends of the parts of `text` that are tokenised in parallel; each part is whole lines.
 std::vector<std::size_t> part_ends(std::string_view text) {
   constexpr std::size_t part_bytes = 1 << 18;
   std::vector<std::size_t> ends;
@@ -104,7 +104,7 @@ class RunningText final : public Dataset {
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split) {
   require_path(settings, "text");
   if (fs::path(settings.vocab_path).extension() != ".json") {
-    fail_usage("data.vocab: {}: data.source text needs a byte-level BPE's vocab.json, with merges.txt beside it",
+    fail_usage("data.vocab: {}: data.source text needs a byte-level BPE's vocab.json, with merges.txt next to it",
                quoted_name(settings.vocab_path));
   }
   return std::make_unique<RunningText>(settings, split);

@@ -29,8 +29,8 @@ std::size_t find_named(const std::vector<std::string>& header, std::span<const s
   return none;
 }
 
-/// By names that GLUE's files and others like them have, upper case or lower.
-TableColumns usual_columns(std::vector<std::string> header) {
+/// Finds columns by the names in GLUE's files and similar ones, ignoring case.
+TableColumns find_common_columns(std::vector<std::string> header) {
   for (std::string& field : header) {
     std::transform(field.begin(), field.end(), field.begin(),
                    [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
@@ -40,22 +40,22 @@ TableColumns usual_columns(std::vector<std::string> header) {
   columns.second = find_named(header, second_names);
   columns.count = header.size();
   if (columns.first == columns.second) columns.second = none;  // "sentence" alone
-  // QNLI's pair is question and sentence; "sentence" alone is looked up first.
+  // QNLI's pair is question and sentence; "sentence" alone was found first.
   const std::size_t question = find_named(header, std::array<std::string_view, 1>{"question"});
   if (question != none && columns.second == none) {
     columns.second = columns.first == question ? none : columns.first;
     columns.first = question;
   }
-  // MNLI has several annotators' labels; gold_label is the one that counts.
+  // MNLI has several annotators' labels; gold_label is the consensus.
   columns.label = find_named(header, std::array<std::string_view, 1>{"gold_label"});
   if (columns.label == none) columns.label = find_named(header, label_names);
   return columns;
 }
 
-/// The column of that name, which must be there; `usual` where none is given.
+/// The column of that name, which must exist; `fallback` if no name is given.
 std::size_t column_named(const std::vector<std::string>& header, const std::string& wanted, const std::string& name,
-                         std::size_t usual) {
-  if (wanted.empty()) return usual;
+                         std::size_t fallback) {
+  if (wanted.empty()) return fallback;
   const auto found = std::find(header.begin(), header.end(), wanted);
   if (found != header.end()) return static_cast<std::size_t>(found - header.begin());
   fail("{}: has no column {}; its columns are {}", name, quoted_name(wanted), quoted_list(header));
@@ -79,22 +79,22 @@ std::string quoted_list(const std::vector<std::string>& names) {
 
 TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name, TableLabels labels,
                                const ColumnNames& columns) {
-  TableColumns found = usual_columns(header);
+  TableColumns found = find_common_columns(header);
   const bool needs_label = labels == TableLabels::required;
   if (!columns.any()) {
     if (needs_label && found.label == none) found.first = none;
     return found;
   }
-  const bool alone = !columns.first.empty();  // a sentence that is named has a second one only where that is named too
+  const bool alone = !columns.first.empty();  // a named first sentence has a second one only if that is named too
   found.first = column_named(header, columns.first, name, found.first);
   found.second = column_named(header, columns.second, name, alone ? none : found.second);
-  const std::size_t usual_label = found.label == found.first || found.label == found.second ? none : found.label;
-  found.label = column_named(header, columns.label, name, usual_label);
+  const std::size_t found_label = found.label == found.first || found.label == found.second ? none : found.label;
+  found.label = column_named(header, columns.label, name, found_label);
   if (found.first == none || found.first == found.label || found.first == found.second) {
-    fail("{}: cannot tell which column has the text, name it too; its columns are {}", name, quoted_list(header));
+    fail("{}: cannot determine which column has the text, name it too; its columns are {}", name, quoted_list(header));
   }
   if (needs_label && found.label == none) {
-    fail("{}: cannot tell which column has the label, name it too; its columns are {}", name, quoted_list(header));
+    fail("{}: cannot determine which column has the label, name it too; its columns are {}", name, quoted_list(header));
   }
   return found;
 }
@@ -111,7 +111,8 @@ TableColumns columns_of_data(const std::vector<std::string>& row, const std::str
   }
   if (count == 4 && is_number(row[1]) && (row[2].empty() || row[2] == "*")) return {3, none, 1, 4};
   fail(
-      "{}:{}: cannot tell the columns from {} column(s) without a header; expected sentence and label, two sentences "
+      "{}:{}: cannot determine the columns from {} column(s) without a header; expected sentence and label, two "
+      "sentences "
       "and a label, CoLA's four columns, a header such as \"sentence\tlabel\", or the columns' names in data.columns",
       name, line, count);
 }

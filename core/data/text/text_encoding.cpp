@@ -1,4 +1,4 @@
-// What bytes are is found by UTF-8's strictness first and by the C library's iconv then.
+// Detects the encoding of bytes by UTF-8's strict rules first, then with the C library's iconv.
 #include "core/data/text/text_encoding.h"
 
 #include "core/base/errors.h"
@@ -15,12 +15,12 @@
 namespace ptrain {
 namespace {
 
-/// iconv's names, in the order of TextEncoding; UTF-16 has its byte order by its mark.
+/// iconv's names, in the order of TextEncoding; UTF-16's byte order is given by its mark.
 constexpr std::array<const char*, 6> iconv_names{nullptr, "UTF-8", "GB18030", "UTF-16", "BIG5", "WINDOWS-1252"};
 
 struct Conversion {
   std::string text;
-  std::optional<std::size_t> failed_at;  // the byte that is not of the encoding
+  std::optional<std::size_t> failed_at;  // the first byte that is invalid in the encoding
 };
 
 class Converter {
@@ -63,7 +63,7 @@ std::int64_t count_line(std::string_view bytes, std::size_t position) {
   return 1 + std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(position), '\n');
 }
 
-/// What of the bytes beyond ASCII is UTF-8, and where the first is that is not.
+/// The share of UTF-8 in the bytes beyond ASCII, and the first byte that is not UTF-8.
 struct Utf8Part {
   double share = 1;
   std::size_t first_wrong = 0;
@@ -82,8 +82,8 @@ Utf8Part utf8_part(std::string_view bytes) {
   return {beyond == 0 ? 1.0 : static_cast<double>(good) / static_cast<double>(beyond), wrong.value_or(bytes.size())};
 }
 
-/// Whether most two-byte characters are of GB2312's part, whose second byte is not ASCII. In text of another encoding
-/// accented letters pair with the ASCII letter behind them.
+/// Whether most two-byte characters are in GB2312's range, whose second byte is not ASCII. In text of another encoding
+/// accented letters pair with the ASCII letter after them.
 bool looks_like_chinese(std::string_view bytes) {
   const auto beyond = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   std::size_t pairs = 0, common = 0;
@@ -96,7 +96,7 @@ bool looks_like_chinese(std::string_view bytes) {
   return 2 * common > pairs;
 }
 
-/// `said_by` is what says that it is of this encoding, for the message where it is not.
+/// `said_by` names the source of the encoding, for the message if the text does not fit it.
 std::string decode_as(std::string_view bytes, const std::string& name, TextEncoding encoding, const char* said_by) {
   Conversion done = Converter(name, encoding).convert(bytes);
   if (done.failed_at) {
@@ -111,7 +111,7 @@ DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding
   if (encoding == TextEncoding::utf8) return {std::move(bytes), {}};
   if (encoding != TextEncoding::automatic) return {decode_as(bytes, name, encoding, "data.encoding"), {}};
   const auto noted = [&](std::string text, TextEncoding found) {
-    return DecodedText{std::move(text), fmt::format("{}: is not UTF-8, read as {} (data.encoding names another)", name,
+    return DecodedText{std::move(text), fmt::format("{}: is not UTF-8, read as {} (data.encoding overrides this)", name,
                                                     enum_name(found))};
   };
   if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF")) {
@@ -120,12 +120,11 @@ DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding
   if (is_utf8(bytes)) return {std::move(bytes), {}};
   const Utf8Part utf8 = utf8_part(bytes);
   const std::int64_t line = count_line(bytes, utf8.first_wrong);
-  constexpr double mostly = 0.7;  // of Chinese in GBK, about 0.3 is UTF-8 by chance
-  if (utf8.share > mostly) fail("{}:{}: not UTF-8, as what is around it", name, line);
+  constexpr double mostly = 0.7;  // about 0.3 of Chinese in GBK is UTF-8 by chance
+  if (utf8.share > mostly) fail("{}:{}: not UTF-8, unlike the text around it", name, line);
   Conversion chinese = Converter(name, TextEncoding::gb18030).convert(bytes);
   if (chinese.failed_at || !looks_like_chinese(bytes)) {
-    fail("{}:{}: neither UTF-8 nor GB18030; data.encoding names another, or iconv -f ENCODING -t UTF-8 converts it",
-         name, line);
+    fail("{}:{}: neither UTF-8 nor GB18030; set data.encoding, or iconv -f ENCODING -t UTF-8 converts it", name, line);
   }
   return noted(std::move(chinese.text), TextEncoding::gb18030);
 }

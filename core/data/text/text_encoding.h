@@ -1,4 +1,4 @@
-// Text files that are not UTF-8.
+// Converts text files to UTF-8.
 #pragma once
 
 #include "core/base/enums.h"
@@ -8,14 +8,14 @@
 namespace ptrain {
 
 struct DecodedText {
-  std::string text;  // UTF-8, unless nothing says what the bytes are: that is for its reader to find
-  std::string note;  // a line on what the file was found to be; empty where it is UTF-8, or its encoding was given
+  std::string text;  // UTF-8, or unconverted if the encoding was not detected: its reader reports that
+  std::string note;  // the detected encoding, one line; empty for UTF-8, or if the encoding was given
 };
 
-/// A file's content as UTF-8; `name` is for messages. With TextEncoding::automatic it is taken for UTF-16 where a byte
-/// order mark says so, for UTF-8 where it is well formed, and else for GB18030 (which GBK and GB2312 are part of) where
-/// it is valid and its characters are mostly those of GB2312. Throws Error{failed} naming `name`, the line and
-/// data.encoding where it is none of these, or is not what was asked for.
+/// A file's content as UTF-8; `name` is for messages. TextEncoding::automatic detects UTF-16 by its byte order mark,
+/// then UTF-8 if it is well formed, else GB18030 (which includes GBK and GB2312) if it is valid and most characters are
+/// in GB2312. Throws Error{failed} naming `name`, the line and data.encoding if it is none of these, or not in the
+/// given encoding.
 DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding);
 
 }  // namespace ptrain

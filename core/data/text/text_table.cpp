@@ -1,4 +1,4 @@
-// Splits rows, finds the columns' meaning from the first row, then checks every row against it.
+// Splits rows, determines the columns from the first row, then checks every row.
 #include "core/data/text/text_table.h"
 
 #include "core/base/errors.h"
@@ -24,7 +24,7 @@ void require_text(std::string_view field, const std::string& name, std::int64_t 
   if (!is_utf8(field)) fail("{}:{}: not UTF-8", name, line);
 }
 
-/// Reads fields row by row, keeping the line number.
+/// Reads fields row by row, counting lines.
 class RowReader {
  public:
   RowReader(std::string_view text, const std::string& name, TableForm form)
@@ -45,7 +45,7 @@ class RowReader {
   std::int64_t line() const { return line_; }
 
  private:
-  /// Both return whether the row goes on.
+  /// Both return whether the row continues.
   bool read_tsv_field(std::vector<std::string>& fields) {
     const std::size_t end = std::min(rest_.find_first_of("\t\n"), rest_.size());
     std::string_view field = rest_.substr(0, end);
@@ -97,14 +97,14 @@ class RowReader {
   std::int64_t next_line_ = 1;
 };
 
-/// Adds a row that has its sentences and, where it must, its label.
+/// Adds a row with its sentences and, if required, its label.
 void add_row(TextRow row, TableLabels labels, TextTable& table) {
   if (row.label.empty() && labels == TableLabels::required) fail("{}:{}: the label is empty", table.name, row.line);
   table.rows.push_back(std::move(row));
 }
 
-/// A first row that was read as a sample, though it is a header whose names nobody knows: its label is nobody else's,
-/// while the others' repeat. Nothing of this is asked of a table of a few rows.
+/// Rejects a first row that was read as a sample but looks like a header with unknown names: its label is unique, while
+/// the others repeat. Tables of a few rows are not tested.
 void refuse_header(const TextTable& table) {
   constexpr std::size_t fewest_rows = 5;
   if (table.rows.size() < fewest_rows) return;
@@ -112,7 +112,7 @@ void refuse_header(const TextTable& table) {
   for (const TextRow& row : std::span(table.rows).subspan(1)) others.insert(row.label);
   const TextRow& first = table.rows.front();
   if (others.contains(first.label) || 2 * others.size() > table.rows.size() - 1) return;
-  fail("{}:{}: seems to be a header whose names are not known (no other label is {}); data.columns names the columns",
+  fail("{}:{}: seems to be a header with unknown names (no other label is {}); name the columns in data.columns",
        table.name, first.line, quoted_name(first.label));
 }
 
@@ -181,7 +181,7 @@ class JsonRow {
 };
 
 void read_json_lines(std::string_view text, TableLabels labels, const ColumnNames& names, TextTable& table) {
-  std::vector<std::string> keys;  // of the first object; they decide
+  std::vector<std::string> keys;  // of the first object, which determines the columns
   TableColumns columns;
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -194,8 +194,8 @@ void read_json_lines(std::string_view text, TableLabels labels, const ColumnName
       keys = object.keys();
       columns = columns_of_header(keys, table.name, labels, names);
       if (columns.first == TableColumns::none) {
-        fail("{}: cannot tell which keys have text and label, data.columns names them; its keys are {}", table.name,
-             quoted_list(keys));
+        fail("{}: cannot determine which keys have text and label, name them in data.columns; its keys are {}",
+             table.name, quoted_list(keys));
       }
       table.has_second = columns.second != TableColumns::none;
     }
@@ -248,7 +248,7 @@ TextTable parse_text_table(std::string_view text, const std::string& name, Table
 TextTable read_text_table(const std::filesystem::path& path, const TextTableOptions& options) {
   const std::string bytes = read_file(path);
   if (path.extension() == ".parquet" || bytes.starts_with("PAR1")) {
-    fail("{}: this build reads no Parquet; write the table as CSV or JSON lines (pandas: to_csv(\"train.csv\"))",
+    fail("{}: Parquet is not supported; write the table as CSV or JSON lines (pandas: to_csv(\"train.csv\"))",
          path.string());
   }
   DecodedText file = decode_text(bytes, path.string(), options.encoding);

@@ -12,7 +12,7 @@ namespace {
 
 bool is_byte_bpe(const std::filesystem::path& vocab) { return vocab.extension() == ".json"; }
 
-/// How many tokens of each sentence fit into `budget`: the longer one gives way first.
+/// How many tokens of each sentence fit into `budget`: the longer one is truncated first.
 std::pair<std::size_t, std::size_t> share(std::size_t a, std::size_t b, std::size_t budget) {
   if (a + b <= budget) return {a, b};
   const std::size_t shorter = std::min(a, b);
@@ -59,7 +59,7 @@ std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path&
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t>) const {
-  fail("a vocabulary that keeps neither case nor spaces gives no text back; a byte-level BPE does");
+  fail("this vocabulary keeps neither case nor spaces and cannot decode tokens; a byte-level BPE can");
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& vocab, TextCase text_case) {

@@ -1,4 +1,4 @@
-// What every tokeniser offers: ids of a text, and sentences put together as a model reads them.
+// The interface of every tokeniser: ids of a text, and sentences encoded with special tokens as a model reads them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace ptrain {
 
 enum class TextCase { lower, keep };
 
-/// What stands around sentences: first a separator [between - 1 more separators b separator].
+/// Special tokens around sentences: first a separator [between - 1 more separators b separator].
 struct SpecialTokens {
   std::int32_t first = 0, separator = 0, pad = 0;
   std::size_t between = 1;       // separators between two sentences
@@ -25,30 +25,31 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
   virtual int vocab_size() const = 0;
   virtual std::int32_t unknown_id() const = 0;
-  /// Appends the ids of `text`, without the marks around it, to `ids`. Thread-safe.
+  /// Appends the ids of `text`, without the special tokens around it, to `ids`. Thread-safe.
   virtual void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const = 0;
-  /// The bytes that tokens stand for, marks as they are written out; those of a character that is cut off make no
-  /// UTF-8. Throws Error{failed} where the vocabulary does not keep all of a text.
+  /// The text of tokens, special tokens as they are written; incomplete characters are not valid UTF-8. Throws
+  /// Error{failed} if the vocabulary does not preserve texts.
   virtual std::string decode(std::span<const std::int32_t> ids) const;
 
-  /// Writes one sentence, or two when has_second, with their marks, cut to ids.size() longest sentence first, and pads.
-  /// Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize(). Returns the length.
+  /// Writes one sentence, or two when has_second, with their special tokens, truncated to ids.size() longest sentence
+  /// first, and pads. Both spans have max_length entries (at least 5). `a` and `b` are token ids from tokenize().
+  /// Returns the length.
   std::int32_t encode_pair(std::span<const std::int32_t> a, std::span<const std::int32_t> b, bool has_second,
                            std::span<std::int32_t> ids, std::span<std::int32_t> token_types) const;
 
   std::int32_t pad_id() const { return special_tokens_.pad; }
-  /// What stands behind a text's last token.
+  /// The special token after a text's last token.
   std::int32_t end_id() const { return special_tokens_.separator; }
 
  protected:
   SpecialTokens special_tokens_;
 };
 
-/// The files that a vocabulary is: itself, and the merges.txt beside a byte-level BPE's vocab.json.
+/// The files of a vocabulary: itself, and merges.txt for a byte-level BPE's vocab.json.
 std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path& vocab);
 
-/// A byte-level BPE where `vocab` ends in .json, which keeps the case as it is, else WordPiece. Throws Error{failed}
-/// naming the file, and the line where one is wrong.
+/// A byte-level BPE, which preserves case, if `vocab` ends in .json, else WordPiece. Throws Error{failed} naming the
+/// file, and the line of an error.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& vocab, TextCase text_case);
 
 }  // namespace ptrain

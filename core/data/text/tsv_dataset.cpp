@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where a file is named it is that, whether it is there or not; empty where none is named or there.
+/// The named file, whether it exists or not; empty if none is named or found.
 fs::path table_path(const DataSettings& settings, Split split) {
   const bool train = split == Split::train;
   const std::string& named = train ? settings.train_file : settings.dev_file;
@@ -29,7 +29,7 @@ fs::path table_path(const DataSettings& settings, Split split) {
   return {};
 }
 
-/// The file that the samples of a split lie in.
+/// The file with a split's samples.
 fs::path find_table(const DataSettings& settings, Split split) {
   fs::path own = table_path(settings, split);
   if (has_dev_split(settings)) {
@@ -38,8 +38,9 @@ fs::path find_table(const DataSettings& settings, Split split) {
     if (split == Split::eval) return find_table(settings, Split::train);
   }
   if (!own.empty() && (split == Split::train || fs::exists(own))) return own;
-  const fs::path usual = fs::path(settings.path) / (split == Split::train ? "train.tsv" : "dev.tsv");
-  fail("{}: not found{}{}", (own.empty() ? usual : own).string(), own.empty() ? ", nor with .csv, .jsonl or .json" : "",
+  const fs::path default_path = fs::path(settings.path) / (split == Split::train ? "train.tsv" : "dev.tsv");
+  fail("{}: not found{}{}", (own.empty() ? default_path : own).string(),
+       own.empty() ? ", nor with .csv, .jsonl or .json" : "",
        split == Split::eval ? "; data.split.dev keeps a part of the training file for evaluation instead" : "");
 }
 
@@ -54,7 +55,7 @@ std::int32_t parse_class(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() && value < most_classes ? value : -1;
 }
 
-/// Class names as the training split has them: 0 .. largest when all labels are numbers, else the sorted names.
+/// Class names from the training split: 0 .. largest if all labels are numbers, else the sorted names.
 std::vector<std::string> collect_class_names(const TextTable& table) {
   std::int32_t largest = 0;
   bool numbers = true;
@@ -76,7 +77,7 @@ class TextDataset : public Dataset {
         table_(read_table(settings, split)),
         labels_are_given_(!settings.labels.empty()) {
     if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
-    const bool noted = has_dev_split(settings) && split == Split::eval;  // by the training samples' part
+    const bool noted = has_dev_split(settings) && split == Split::eval;  // the training split has the note already
     if (!table_.note.empty() && !noted) notes_.push_back(table_.note);
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
@@ -188,8 +189,8 @@ class TextDataset : public Dataset {
   TextTable table_;
   bool labels_are_given_;
   std::unordered_map<std::string, std::int32_t> numbers_;  // of the classes, by name
-  std::vector<std::int32_t> labels_;                       // 0 of values
-  std::vector<float> values_;                              // empty of classes
+  std::vector<std::int32_t> labels_;                       // 0 for values
+  std::vector<float> values_;                              // empty for classes
 };
 
 }  // namespace

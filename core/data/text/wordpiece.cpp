@@ -15,12 +15,12 @@ namespace {
 constexpr std::size_t longest_word = 100;  // characters; a longer one is [UNK]
 constexpr std::array<std::string_view, 5> special_tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
-/// The token of a line, which may have its number behind a tab, as ERNIE's published vocabulary has.
+/// The token of a line, which may be followed by a tab and its number, as in ERNIE's published vocabulary.
 std::string_view read_token(std::string_view line, std::size_t number, const std::filesystem::path& vocab) {
   const std::size_t tab = line.find('\t');
   if (tab == line.npos) return line;
   if (line.substr(tab + 1) == std::to_string(number - 1)) return line.substr(0, tab);
-  fail("{}:{}: expected {} behind the tab, a token's number being that of its line", vocab.string(), number,
+  fail("{}:{}: expected {} after the tab, since a token's number is that of its line", vocab.string(), number,
        number - 1);
 }
 
@@ -40,7 +40,7 @@ WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text
     const std::size_t number = tokens.size() + 1;
     line = read_token(line, number, vocab);
     if (rest.find_first_not_of("\r\n") == rest.npos) break;  // blank lines at the end
-    if (line.empty()) fail("{}:{}: a blank line is no token; every line's number is a token's", vocab.string(), number);
+    if (line.empty()) fail("{}:{}: a blank line is not a token; line numbers are token ids", vocab.string(), number);
     const auto [first, fresh] = lines.emplace(line, number);
     if (!fresh) fail("{}:{}: the token of line {} again", vocab.string(), number, first->second);
     tokens.emplace_back(line);
@@ -69,7 +69,7 @@ std::int32_t WordPiece::required(std::string_view token, const std::string& name
 }
 
 void WordPiece::tokenize(std::string_view text, std::vector<std::int32_t>& ids) const {
-  // Special tokens that are written out in the text stand for themselves.
+  // Special tokens in the text are recognised.
   std::size_t begin = 0;
   for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at)) {
     const auto special = std::find_if(special_tokens.begin(), special_tokens.end(), [&](std::string_view token) {

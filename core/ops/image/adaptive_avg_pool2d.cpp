@@ -12,7 +12,7 @@ Shape pooled_shape(const AdaptiveAvgPool2dAttributes& pool, const Shape& x) {
   return {x[0], pool.size * pool.size * x[3]};
 }
 
-/// Pixels that all windows of an axis read together.
+/// Pixels that all windows of an axis read, overlaps counted each time.
 double reads(std::int64_t size, std::int64_t pixels) {
   double count = 0;
   for (std::int64_t i = 0; i < size; ++i) {

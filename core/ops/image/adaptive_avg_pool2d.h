@@ -1,4 +1,4 @@
-// The means over a grid of windows that covers an image of any size, as a row for a linear layer, and their gradient.
+// Average pooling to a fixed grid of windows from images of any size, as a row for a linear layer, and its gradient.
 #pragma once
 
 #include "core/graph/op.h"
@@ -6,13 +6,13 @@
 namespace ptrain {
 
 struct AdaptiveAvgPool2dAttributes {
-  std::int64_t size = 1;  // windows along either axis: see core/ops/math/adaptive_pool.h
+  std::int64_t size = 1;  // windows along each axis: see core/ops/math/adaptive_pool.h
 
   std::string to_string() const;
 };
 
-/// Input: x[N,H,W,C]. Output: y[N, size * size * C] in x's dtype, the channels of a window side by side, windows row by
-/// row, each a mean summed in fp32.
+/// Input: x[N,H,W,C]. Output: y[N, size * size * C] in x's dtype, windows row by row with their channels innermost,
+/// each a mean summed in fp32.
 class AdaptiveAvgPool2d final : public OpWith<AdaptiveAvgPool2dAttributes> {
  public:
   using OpWith::OpWith;

@@ -5,14 +5,14 @@
 
 namespace ptrain {
 
-/// Windows that reach over the last row or column are cut off there, and their mean is that of what is left: PyTorch's
+/// Windows that reach over the last row or column are cut off there, and average only the remaining pixels: PyTorch's
 /// ceil_mode without count_include_pad.
 struct AvgPool2dAttributes {
   int kernel = 2;
   int stride = 2;  // at most the kernel
 
   std::string to_string() const;
-  /// Windows along an axis of `size` pixels; each begins inside.
+  /// Number of windows along an axis of `size` pixels; each begins inside.
   std::int64_t output_size(std::int64_t size) const;
 };
 

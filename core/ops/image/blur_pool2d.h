@@ -1,4 +1,4 @@
-// Blur pooling (Zhang 2019), which halves an image behind a low-pass filter, and its gradient.
+// Blur pooling (Zhang 2019), which halves an image after a low-pass filter, and its gradient.
 #pragma once
 
 #include "core/graph/op.h"

@@ -13,14 +13,14 @@ struct Conv2dAttributes {
   int groups = 1;   // divides input and output channels
   int dilation = 1;
 
-  /// "stride=2 padding=1 ..."; what has its default is left out.
+  /// "stride=2 padding=1 ..."; attributes with their default are left out.
   std::string to_string() const;
   /// floor((size + 2 padding - dilation (kernel - 1) - 1) / stride) + 1
   std::int64_t output_size(std::int64_t size, std::int64_t kernel) const;
 };
 
 /// y = activation(conv2d(x, w) + bias + residual). Residuals, and activations whose gradient needs their input, are for
-/// inference: with them there is no gradient.
+/// inference only: they have no gradient.
 /// Inputs: x[N,H,W,C]; w[K,R,S,C/groups], whose dtype may differ from x's (fp32 weights of a low-precision layer);
 /// optional bias[K] f32; optional residual of y's descriptor. Output: y[N,P,Q,K] in x's dtype.
 class Conv2d final : public OpWith<Conv2dAttributes> {

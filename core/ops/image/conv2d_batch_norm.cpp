@@ -7,7 +7,7 @@ namespace {
 
 TensorDesc make_channel_desc(const TensorDesc& desc) { return {DType::f32, {desc.shape[-1]}}; }
 
-/// A prologue's multiplication, addition and ReLU.
+/// A prologue multiplies, adds and applies ReLU.
 double prologue_flops(const TensorDesc& x) { return 3 * static_cast<double>(x.count()); }
 
 }  // namespace

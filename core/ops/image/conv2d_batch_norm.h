@@ -1,6 +1,6 @@
-// Convolutions that take in parts of the batch norms around them: the norm before, with its ReLU, as a prologue on
-// their data, and the sums of the norm after as a by-product. `fuse_convolutions` puts them in place of a conv2d and
-// its gradients; nothing else makes them, so they have no gradient of their own.
+// Convolutions fused with parts of the batch norms around them: the norm before, with its ReLU, as a prologue on their
+// data, and the sums of the norm after as a by-product. Only `fuse_convolutions` makes them, in place of a conv2d and
+// its gradients, so they have no gradient of their own.
 #pragma once
 
 #include "core/ops/image/conv2d.h"

@@ -7,7 +7,8 @@ namespace {
 
 Shape pooled_shape(const GlobalAveragePoolAttributes& pool, const Shape& x) {
   require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
-  require(pool.images > 0 && x[0] % pool.images == 0, "{} images are no samples of {} each", x[0], pool.images);
+  require(pool.images > 0 && x[0] % pool.images == 0, "{} images are not divisible into samples of {}", x[0],
+          pool.images);
   return {x[0] / pool.images, x[3]};
 }
 

@@ -1,4 +1,4 @@
-// The mean over all pixels of each channel, of one image or of several that make a sample, and its gradient.
+// Global average pooling of each channel, over one image or several that make a sample, and its gradient.
 #pragma once
 
 #include "core/graph/op.h"
@@ -6,7 +6,7 @@
 namespace ptrain {
 
 struct GlobalAveragePoolAttributes {
-  std::int64_t images = 1;  // behind one another, that one mean is over: the frames of a clip
+  std::int64_t images = 1;  // consecutive images averaged together: the frames of a clip
 };
 
 /// Input: x[N,H,W,C], N a multiple of `images`. Output: y[N / images, C] in x's dtype, summed in fp32.

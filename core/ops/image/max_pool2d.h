@@ -16,8 +16,8 @@ struct MaxPool2dAttributes {
 };
 
 /// Input: x[N,H,W,C]. Outputs: y[N,P,Q,C] in x's dtype; argmax[N,P,Q,C] u8, the position r * kernel + s of the maximum
-/// in its window (the first of equals; NaN counts as the maximum). kernel * kernel is at most 256. Of 8-bit integers,
-/// in which nothing trains, there is no argmax.
+/// in its window (the first of equals; NaN counts as the maximum). kernel * kernel is at most 256. 8-bit integer
+/// inputs, which are for inference, have no argmax.
 class MaxPool2d final : public OpWith<MaxPool2dAttributes> {
  public:
   using OpWith::OpWith;

@@ -1,4 +1,4 @@
-// Decoded 8-bit pixels to normalised floating point, with channels padded to what convolutions like.
+// Decoded 8-bit pixels to normalised floating point, with channels padded to a number that convolutions run fast with.
 #pragma once
 
 #include "core/graph/op.h"

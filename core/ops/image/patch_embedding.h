@@ -1,4 +1,4 @@
-// The patches of an image as a sequence of tokens behind a class token (Dosovitskiy et al. 2021), and its gradient.
+// The patches of an image as a sequence of tokens after a class token (Dosovitskiy et al. 2021), and its gradient.
 #pragma once
 
 #include "core/graph/op.h"

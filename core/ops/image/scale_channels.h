@@ -1,4 +1,4 @@
-// Each channel of an image times a factor of its own, as squeeze and excitation gives them, and the gradient of that.
+// Scales each channel of an image by its own factor, as squeeze and excitation does, and its gradient.
 #pragma once
 
 #include "core/graph/op.h"

@@ -8,14 +8,14 @@
 
 namespace ptrain {
 
-/// The standard normal density and distribution at x. The tail is Abramowitz and Stegun 7.1.26, whose absolute error
-/// is 1.5e-7, multiplied out so that it keeps its relative accuracy far from zero.
+/// The standard normal density and distribution at x. The tail is Abramowitz and Stegun 7.1.26, whose absolute error is
+/// 1.5e-7, multiplied out to keep its relative accuracy far from zero.
 struct Normal {
   float density;
   float distribution;
 };
 
-/// Both at once, for GELU and its gradient.
+/// Density and distribution together, for GELU and its gradient.
 PTRAIN_HD_INLINE Normal standard_normal(float x) {
   const float magnitude = x < 0 ? -x : x;
   const float e = fast_exp(-0.5f * x * x);
@@ -29,7 +29,7 @@ PTRAIN_HD_INLINE Normal standard_normal(float x) {
   return {e * 0.39894228040143268f, x < 0 ? tail : 1.0f - tail};
 }
 
-/// tanh by exp of the magnitude; small arguments keep their relative accuracy by an odd polynomial.
+/// tanh from exp of the magnitude; an odd polynomial keeps the relative accuracy of small arguments.
 PTRAIN_HD_INLINE float fast_tanh(float x) {
   const float magnitude = x < 0 ? -x : x;
   const float e = fast_exp(-2.0f * magnitude);
@@ -45,7 +45,7 @@ PTRAIN_HD_INLINE float fast_tanh(float x) {
 inline constexpr float gelu_tanh_c0 = 0.79788456080286536f;
 inline constexpr float gelu_tanh_c1 = 0.044715f;
 
-/// V is float; of activations that norms take in, a vector of floats too.
+/// V is float, or a vector of floats for activations that norms fuse.
 template <Activation kind, typename V>
 PTRAIN_HD_INLINE V activate(V x) {
   if constexpr (kind == Activation::gelu_erf) {
@@ -72,7 +72,7 @@ PTRAIN_HD_INLINE V activate(V x) {
   }
 }
 
-/// dy times the derivative, from what the activation's traits say is saved. Where a ReLU is closed it is zero for any
+/// dy times the derivative, from the value that the activation's traits save. Where a ReLU is closed it is zero for any
 /// dy.
 template <Activation kind, typename V>
 PTRAIN_HD_INLINE V activation_gradient(V dy, V saved) {
@@ -105,7 +105,7 @@ PTRAIN_HD_INLINE V activation_gradient(V dy, V saved) {
   }
 }
 
-/// Above zero where the gate is open, from what it gave.
+/// Above zero where the gate is open, from the activation's output.
 template <Activation kind, typename V>
 PTRAIN_HD_INLINE V gate_opening(V y) {
   static_assert(is_gate(kind));
@@ -123,7 +123,7 @@ template <typename Visitor>
 void visit_activation(Activation activation, Visitor&& visit) {
   visit_activation(activation, visit, std::make_index_sequence<activations.size()>{});
 }
-/// The same for those that batch norms take in.
+/// The same for activations that batch norms fuse.
 template <typename Visitor>
 void visit_norm_activation(Activation activation, Visitor&& visit) {
   visit_activation(activation, [&](auto kind) {

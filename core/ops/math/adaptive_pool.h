@@ -1,4 +1,4 @@
-// Windows that cut an axis into a given number of parts, as PyTorch's adaptive pooling does.
+// Windows that divide an axis into a given number of parts, as PyTorch's adaptive pooling does.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -12,9 +12,9 @@ struct AdaptiveWindow {
   std::int64_t begin, end;
 };
 
-/// The inputs of output `index` where `inputs` are cut into `outputs` windows: neighbours share an input where the
-/// division has a remainder, and several read the same one where there are fewer inputs than outputs. With the numbers
-/// the other way round, the outputs that read input `index`.
+/// The inputs of output `index` where `inputs` are divided into `outputs` windows: neighbours share an input where the
+/// division has a remainder, and several read the same one where there are fewer inputs than outputs. With the two
+/// counts swapped, the outputs that read input `index`.
 PTRAIN_HD_INLINE AdaptiveWindow adaptive_window(std::int64_t index, std::int64_t outputs, std::int64_t inputs) {
   return {index * inputs / outputs, ((index + 1) * inputs + outputs - 1) / outputs};
 }

@@ -1,4 +1,4 @@
-// Functions of two numbers and their derivatives, as math/unary.h has those of one.
+// Functions of two numbers and their derivatives, the counterpart of math/unary.h.
 #pragma once
 
 #include "core/graph/op.h"
@@ -22,7 +22,7 @@ namespace ptrain {
 enum class BinaryFunction { PTRAIN_BINARY_FUNCTIONS(PTRAIN_ENUMERATOR) };
 #undef PTRAIN_ENUMERATOR
 
-/// What the gradient of one operand is computed from, besides the gradient that arrives.
+/// What the gradient of one operand is computed from, besides the incoming gradient.
 enum class BinarySaved { nothing, other_operand, operands };
 
 struct BinaryTraits {
@@ -33,7 +33,8 @@ struct BinaryTraits {
   AmpClass amp_class;
 };
 
-/// All functions, in the order of the enumerators. An op named "add" is another: of one shape, which passes fuse.
+/// All functions, in the order of the enumerators. The op named "add" is separate: it takes equal shapes only, and
+/// passes fuse it.
 #define PTRAIN_TRAITS(name, saved, amp)                                                                      \
   BinaryTraits{BinaryFunction::name, "elementwise_" #name, "elementwise_" #name "_grad", BinarySaved::saved, \
                AmpClass::amp},
@@ -63,7 +64,7 @@ struct BinaryMath<BinaryFunction::div> {
   PTRAIN_HD_INLINE static float gradient_b(float dy, float a, float b) { return -dy * (a / b) / b; }
 };
 
-/// NaN in either is NaN. Operands that are equal get half each, as PyTorch's.
+/// NaN in either is NaN. Equal operands get half the gradient each, as in PyTorch.
 template <>
 struct BinaryMath<BinaryFunction::maximum> {
   PTRAIN_HD_INLINE static float value(float a, float b) { return ((a > b) | (a != a)) ? a : b; }

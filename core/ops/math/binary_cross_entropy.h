@@ -1,5 +1,4 @@
-// Cross entropy of a logit against a target in [0, 1], in a form that overflows for no logit; both backends iterate
-// over it.
+// Binary cross entropy of a logit against a target in [0, 1], in a form that never overflows, one element at a time.
 #pragma once
 
 #include "core/base/host_device.h"
@@ -8,7 +7,7 @@
 
 namespace ptrain {
 
-/// What label 0 or 1 is taken for.
+/// The target of label 0 or 1.
 PTRAIN_HD inline float binary_target(int label, float smoothing) {
   return (label != 0 ? 1.0f - smoothing : 0.0f) + smoothing / 2;
 }

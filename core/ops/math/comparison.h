@@ -21,7 +21,7 @@ void visit_comparison(Comparison comparison, Visitor&& visit) {
   with(std::integral_constant<Comparison, Comparison::greater_equal>{});
 }
 
-/// Whether it holds of a and b, float or i32.
+/// Whether the comparison holds for a and b, float or i32.
 template <Comparison comparison, typename V>
 PTRAIN_HD_INLINE bool holds(V a, V b) {
   if constexpr (comparison == Comparison::equal) {

@@ -13,7 +13,7 @@ struct DropoutMask {
   RandomStream random;
   std::uint32_t threshold = 0;
   float scale = 1;
-  std::uint64_t origin = 0;  // the number of element 0, where a step is computed in several parts
+  std::uint64_t origin = 0;  // number of element 0, where a step is computed in several parts
 
   static constexpr std::uint64_t group = 128;
 
@@ -34,7 +34,7 @@ struct DropoutMask {
   PTRAIN_HD float factor(std::uint64_t element) const { return keeps(element) ? scale : 0.0f; }
 };
 
-/// The key stride of attention's mask: the weight of (row, key), row counting (b, head, query), is element
+/// The key stride of attention's mask: the weight of (row, key), with rows counting (b, head, query), is element
 /// row * attention_mask_stride(S) + key.
 PTRAIN_HD_INLINE std::uint64_t attention_mask_stride(std::int64_t keys) {
   return static_cast<std::uint64_t>((keys + 15) / 16 * 16);

@@ -1,4 +1,4 @@
-// From a dtype to an integer of its size, for what moves elements and computes nothing.
+// Dispatch from a dtype to an unsigned integer of its size, for kernels that only move elements.
 #pragma once
 
 #include "core/base/dtype.h"

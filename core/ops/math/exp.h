@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// 2^n, where n lies in the low mantissa bits of `shifted`.
+/// 2^n, where n is in the low mantissa bits of `shifted`.
 template <typename V>
 PTRAIN_HD_INLINE V power_of_two(V shifted) {
   if constexpr (std::is_same_v<V, float>) {
@@ -23,7 +23,7 @@ PTRAIN_HD_INLINE V power_of_two(V shifted) {
 template <typename V>
 PTRAIN_HD_INLINE V fast_exp(V x) {
   const V clamped = x < -87.0f ? V{} - 87.0f : (x > 88.0f ? V{} + 88.0f : x);
-  // 1.5 * 2^23 rounds to the nearest integer and leaves it in the low mantissa bits.
+  // Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low mantissa bits.
   const V shifted = clamped * 1.44269504088896341f + 12582912.0f;
   const V n = shifted - 12582912.0f;
   const V r = (clamped - n * 0.693145751953125f) - n * 1.428606765330187e-06f;

@@ -7,7 +7,7 @@ namespace ptrain {
 
 /// The natural logarithm of a normal number above zero, within 2 ulp (Cephes' logf).
 PTRAIN_HD_INLINE float normal_log(float x) {
-  const std::uint32_t bits = float_to_bits(x) - 0x3f3504f3u;  // counted from sqrt(1/2)
+  const std::uint32_t bits = float_to_bits(x) - 0x3f3504f3u;  // relative to sqrt(1/2)
   const float exponent = static_cast<float>(static_cast<std::int32_t>(bits) >> 23);
   const float r = bits_to_float((bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
   float p = 7.0376836292e-2f;
@@ -22,7 +22,7 @@ PTRAIN_HD_INLINE float normal_log(float x) {
   return r + (r * r * r * p - 2.12194440e-4f * exponent - 0.5f * r * r) + 0.693359375f * exponent;
 }
 
-/// The same of any number: -infinity of 0, NaN of what is below and of NaN.
+/// The same for any number: log(0) is -infinity; log of a negative number or NaN is NaN.
 PTRAIN_HD_INLINE float fast_log(float x) {
   const bool subnormal = x < 1.17549435e-38f;
   const float y = normal_log(subnormal ? x * 8388608.0f : x) - (subnormal ? 15.9423852f : 0.0f);  // 2^23
@@ -31,7 +31,7 @@ PTRAIN_HD_INLINE float fast_log(float x) {
   return ((x > 0.0f) & (x < infinity)) ? y : ends;
 }
 
-/// log(1 + x), which keeps its relative accuracy near zero: what 1 + x rounds off is added by the derivative.
+/// log(1 + x), which keeps its relative accuracy near zero: the derivative restores what 1 + x rounds off.
 PTRAIN_HD_INLINE float fast_log1p(float x) {
   const float sum = 1.0f + x, kept = sum - 1.0f;
   return fast_log(sum) + (kept == x ? 0.0f : (x - kept) / sum);

@@ -1,4 +1,4 @@
-// Labels of samples that may be two samples mixed, or of classes that do not all weigh the same.
+// Labels of samples that may be mixtures of two samples, or of classes with different weights.
 #pragma once
 
 #include "core/base/host_device.h"
@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-/// A batch's labels i32 [B]; `other` and `mixup_lambda` are null where none is mixed, `class_weights` [C] where all
+/// Labels i32 [B] of a batch; `other` and `mixup_lambda` are null without mixed samples, `class_weights` [C] where all
 /// classes weigh 1.
 struct MixedLabels {
   const std::int32_t* own = nullptr;
@@ -17,16 +17,16 @@ struct MixedLabels {
   const float* class_weights = nullptr;
 
   PTRAIN_HD float class_weight(std::int64_t c) const { return class_weights == nullptr ? 1.0f : class_weights[c]; }
-  /// What row `r` counts in the mean: its class's weight, 0 of rows labelled `ignored`.
+  /// The weight of row `r` in the mean: its class's weight, 0 for rows labelled `ignored`.
   PTRAIN_HD float row_weight(std::int64_t r, std::int32_t ignored) const {
     return own[r] == ignored ? 0.0f : class_weight(own[r]);
   }
-  /// What a row's targets, smoothed by `smoothing`, come to under the classes' weights, whose mean is `mean_weight`.
+  /// The weighted sum of a row's targets, smoothed by `smoothing`; `mean_weight` is the mean class weight.
   PTRAIN_HD float target_weight(std::int64_t r, float smoothing, float mean_weight) const {
     return class_weights == nullptr ? 1.0f : (1 - smoothing) * class_weights[own[r]] + smoothing * mean_weight;
   }
 
-  /// What class `c` weighs in row `r`: 1 in all over the classes.
+  /// The share of class `c` in row `r`; the shares add up to 1.
   PTRAIN_HD float weight(std::int64_t r, std::int64_t c) const {
     const float of_own = c == own[r] ? 1.0f : 0.0f;
     if (other == nullptr) return of_own;
@@ -40,7 +40,7 @@ struct MixedLabels {
   }
 };
 
-/// From a kernel's inputs; `other`, the share and the weights behind it may not be there.
+/// From a kernel's inputs; `other` and the inputs after it are optional.
 inline MixedLabels get_labels(std::span<void* const> inputs, std::size_t own, std::size_t other) {
   MixedLabels labels{static_cast<const std::int32_t*>(inputs[own])};
   if (inputs.size() > other) {

@@ -1,4 +1,4 @@
-// The parameter updates, one element at a time; both backends iterate over these.
+// The parameter updates, one element at a time, shared by both backends.
 #pragma once
 
 #include "core/base/enums.h"
@@ -18,15 +18,15 @@ struct OptimizerSettings {
   float weight_decay = 0.0f;
   float trust_coefficient = 0.001f;  // LARS
   float clip_norm = 0.0f;            // 0: no clipping
-  float lr_scale = 1.0f;             // of the step's learning rate
+  float lr_scale = 1.0f;             // multiplies the step's learning rate
   float alpha = 0.99f;               // RMSProp: decay of the squares
-  bool centered = false;             // RMSProp: by the variance in place of the squares
-  float initial_accumulator = 0.0f;  // Adagrad: what sums of squares begin with
+  bool centered = false;             // RMSProp: divide by the variance instead of the mean square
+  float initial_accumulator = 0.0f;  // Adagrad: initial value of the sums of squares
   MuonScale muon_scale = MuonScale::original;
-  bool row_wise = false;  // Adagrad: one sum for each row of a table that is updated by rows
+  bool row_wise = false;  // Adagrad: one sum per row of a table with sparse updates
 };
 
-/// One element's moments; null where an optimizer keeps no such moment (see moment_count).
+/// Pointers to the moments of one element; null where an optimizer has no such moment (see moment_count).
 struct Moments {
   float* first = nullptr;
   float* second = nullptr;
@@ -42,13 +42,13 @@ PTRAIN_HD inline float momentum_step(float& parameter, float gradient, float& ve
   return parameter;
 }
 
-/// The bias-corrected Adam direction from moments that are up to date. `correction1` = 1 / (1 - beta1^t), `correction2`
-/// = 1 / (1 - beta2^t).
+/// The bias-corrected Adam direction from updated moments. `correction1` = 1 / (1 - beta1^t), `correction2` = 1 / (1 -
+/// beta2^t).
 PTRAIN_HD inline float adam_direction(float m, float v, float epsilon, float correction1, float correction2) {
   return (m * correction1) / (sqrtf(v * correction2) + epsilon);
 }
 
-/// The same after taking in a gradient.
+/// Updates the moments with a gradient and returns the direction.
 PTRAIN_HD inline float adam_direction(float gradient, float& m, float& v, float beta1, float beta2, float epsilon,
                                       float correction1, float correction2) {
   m = beta1 * m + (1.0f - beta1) * gradient;
@@ -61,8 +61,8 @@ PTRAIN_HD inline float adamw_step(float parameter, float direction, float lr, fl
   return parameter * (1.0f - lr * weight_decay) - lr * direction;
 }
 
-/// Adagrad's denominator, as torch.optim.Adagrad has it. The sum is kept without what it begins with, so that a moment
-/// of zeros is a start.
+/// Adagrad's denominator, as in torch.optim.Adagrad. The sum is kept without its initial value, so that moments can
+/// start as zeros.
 PTRAIN_HD inline float adagrad_denominator(float sum, float initial, float epsilon) {
   return sqrtf(sum + initial) + epsilon;
 }
@@ -76,15 +76,15 @@ PTRAIN_HD inline float adagrad_step(float parameter, float gradient, float& sum,
   return parameter - lr * (g / adagrad_denominator(sum, initial, epsilon));
 }
 
-/// RMSProp's direction as torch.optim.RMSprop has it: g / (sqrt(square) + epsilon), `square` being alpha's moving
-/// average of g^2.
+/// RMSProp's direction as in torch.optim.RMSprop: g / (sqrt(square) + epsilon), where `square` is the moving average of
+/// g^2 with decay alpha.
 PTRAIN_HD inline float rmsprop_direction(float g, float& square, float alpha, float epsilon) {
   square = alpha * square + (1.0f - alpha) * g * g;
   return g / (sqrtf(square) + epsilon);
 }
 
-/// The centred form: less the square of the moving average of g (Graves 2013), which rounding does not let fall below
-/// 0.
+/// The centred form: subtracts the square of the moving average of g (Graves 2013); the difference is clamped at 0
+/// against rounding.
 PTRAIN_HD inline float rmsprop_direction(float g, float& square, float& mean, float alpha, float epsilon) {
   square = alpha * square + (1.0f - alpha) * g * g;
   mean += (1.0f - alpha) * (g - mean);
@@ -92,7 +92,7 @@ PTRAIN_HD inline float rmsprop_direction(float g, float& square, float& mean, fl
   return g / (sqrtf(variance > 0.0f ? variance : 0.0f) + epsilon);
 }
 
-/// Where RMSProp's moments lie: squares first, then the velocity if there is momentum, then the mean if it is centred.
+/// The order of RMSProp's moments: squares, then the velocity with momentum, then the mean if centred.
 PTRAIN_HD inline float* rmsprop_velocity(const OptimizerSettings& s, const Moments& m) {
   return s.momentum > 0.0f ? m.second : nullptr;
 }
@@ -126,12 +126,12 @@ PTRAIN_HD inline float lamb_ratio(double parameter_squares, double direction_squ
   return static_cast<float>(sqrt(parameter_squares / direction_squares));
 }
 
-/// Whether directions are corrected for moments that begin with zeros.
+/// Whether directions are corrected for moments that start at zero.
 PTRAIN_HD inline bool corrects_bias(OptimizerKind kind) {
   return kind == OptimizerKind::adamw || kind == OptimizerKind::lamb || kind == OptimizerKind::adam;
 }
 
-/// What is the same for every element of one step.
+/// Factors that are the same for every element of one step.
 struct StepFactors {
   float lr = 0.0f;
   float gradient_scale = 1.0f;  // undoes the loss scale and clips
@@ -146,8 +146,8 @@ PTRAIN_HD inline float adam_step(float parameter, float gradient, float& m, floa
   return parameter - f.lr * adam_direction(g, m, v, s.beta1, s.beta2, s.epsilon, f.correction1, f.correction2);
 }
 
-/// `loss_scale` is 1 without loss scaling, `norm` that of the unscaled gradients, 0 when it is not known; `updates`
-/// counts this one.
+/// `loss_scale` is 1 without loss scaling; `norm` is the norm of the unscaled gradients, 0 when unknown; `updates`
+/// includes this one.
 PTRAIN_HD inline StepFactors step_factors(const OptimizerSettings& s, float lr, float loss_scale, float norm,
                                           float updates) {
   StepFactors f;
@@ -162,14 +162,14 @@ PTRAIN_HD inline StepFactors step_factors(const OptimizerSettings& s, float lr, 
   return f;
 }
 
-/// The moments of element `at`, from those of the first.
+/// The moments of element `at`, from pointers to those of the first.
 PTRAIN_HD inline Moments moments_at(const Moments& m, long long at) {
   return {m.first == nullptr ? nullptr : m.first + at, m.second == nullptr ? nullptr : m.second + at,
           m.third == nullptr ? nullptr : m.third + at};
 }
 
-/// What row-wise Adagrad multiplies a row's gradients with, once its sum has taken in `squares`, those of all of the
-/// row's `width` gradients with decay.
+/// The factor for a row's gradients in row-wise Adagrad, after adding `squares`, the sum of squares of the row's
+/// `width` gradients with decay.
 PTRAIN_HD inline float row_wise_rate(const OptimizerSettings& s, const StepFactors& f, float& sum, float squares,
                                      long long width) {
   sum += squares / static_cast<float>(width);

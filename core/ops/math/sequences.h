@@ -8,25 +8,25 @@
 
 namespace ptrain {
 
-/// Sequences every `length` tokens, the rest of each padding; or packed, one behind the other, as `offsets` say.
+/// Padded sequences, one every `length` tokens; or packed ones, concatenated at `offsets`.
 struct SequencePlaces {
   std::int64_t count = 0;
-  std::int64_t length = 0;                // of a padded one
+  std::int64_t length = 0;                // length of a padded sequence
   const std::int32_t* offsets = nullptr;  // [count + 1] of packed ones: their first tokens, and the end of the last
 
-  /// A sequence's first token, and the end of its tokens or, padded, of its padding.
+  /// First token of a sequence, and its end (padded: the end of its padding).
   PTRAIN_HD std::int64_t begin(std::int64_t sequence) const {
     return offsets != nullptr ? offsets[sequence] : sequence * length;
   }
   PTRAIN_HD std::int64_t end(std::int64_t sequence) const { return begin(sequence + 1); }
-  /// Where the tokens of the last one end; what lies behind belongs to no sequence.
+  /// End of the last sequence; tokens after it belong to no sequence.
   PTRAIN_HD std::int64_t end() const { return begin(count); }
 
-  /// The position of a token in its sequence; -1 behind the last one.
+  /// The position of a token in its sequence; -1 after the last sequence.
   PTRAIN_HD std::int64_t position(std::int64_t token) const {
     if (offsets == nullptr) return token % length;
     if (token >= end()) return -1;
-    std::int64_t sequence = 0, beyond = count;  // begins at or before the token; begins behind it
+    std::int64_t sequence = 0, beyond = count;  // begins at or before the token; begins after it
     while (beyond - sequence > 1) {
       const std::int64_t middle = sequence + (beyond - sequence) / 2;
       (offsets[middle] <= token ? sequence : beyond) = middle;
@@ -35,7 +35,7 @@ struct SequencePlaces {
   }
 };
 
-/// Of a kernel whose `inputs` have offsets at `slot` where the sequences are packed, and end before it where not.
+/// The places for a kernel whose `inputs` have offsets at `slot` if the sequences are packed, and end before it if not.
 inline SequencePlaces sequence_places(std::int64_t count, std::int64_t length, std::span<void* const> inputs,
                                       std::size_t slot) {
   return {count, length, inputs.size() > slot ? static_cast<const std::int32_t*>(inputs[slot]) : nullptr};

@@ -1,4 +1,4 @@
-// How far statistics that a fused batch norm computed lie from plain ones of the same data.
+// Difference between the statistics of a fused batch norm and plain ones of the same data.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -7,13 +7,13 @@
 
 namespace ptrain {
 
-/// Statistics further from plain ones deserve a warning. Rounding of fp32 sums stays below a hundredth of it on
-/// activations whose mean is up to ten standard deviations from zero.
+/// Drift above which a warning is given. Rounding of fp32 sums stays below a hundredth of it on activations whose mean
+/// is up to ten standard deviations from zero.
 inline constexpr double statistics_drift_bound = 1e-3;
 
-/// Of one channel: the larger of the means' distance in standard deviations and the relative difference of the inverse
-/// standard deviations. Infinite where these are not finite but the plain ones are; 0 where the plain ones are out of
-/// range themselves (an infinite variance has the inverse 0), because the data is to blame then.
+/// Drift of one channel: the larger of the distance of the means in standard deviations and the relative difference of
+/// the inverse standard deviations. Infinite where these are not finite but the plain ones are; 0 where the plain ones
+/// are out of range themselves (an infinite variance has the inverse 0), because then the data is to blame.
 PTRAIN_HD_INLINE float statistics_drift(float mean, float invstd, float plain_mean, float plain_invstd) {
   const auto is_finite = [](float value) { return value - value == 0; };
   if (!is_finite(plain_mean) || !is_finite(plain_invstd) || plain_invstd == 0) return 0;

@@ -1,4 +1,4 @@
-// Where the elements of a tensor lie that is read in the order of another: broadcast, permuted or reduced.
+// Element offsets of a tensor that is read in another order: broadcast, permuted or reduced.
 #pragma once
 
 #include "core/base/host_device.h"
@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// Axes outermost first; those of 1 are left out, and neighbours that lie as one axis are one.
+/// Axes outermost first; axes of 1 are dropped, and neighbours that are contiguous are merged.
 struct StridedIndex {
   static constexpr int most_axes = 8;
 
@@ -15,7 +15,7 @@ struct StridedIndex {
   std::int64_t extents[most_axes] = {};
   std::int64_t strides[most_axes] = {};  // in elements; 0: one element for the whole axis
 
-  /// Adds an axis inside those that there are.
+  /// Adds an axis inside the present ones.
   void add(std::int64_t extent, std::int64_t stride) {
     if (extent == 1) return;
     if (axes > 0 && strides[axes - 1] == stride * extent) {
@@ -27,7 +27,7 @@ struct StridedIndex {
     strides[axes++] = stride;
   }
 
-  /// Element i of the order is the tensor's element offset(i).
+  /// Offset in the tensor of element i of the order.
   PTRAIN_HD std::int64_t offset(std::int64_t i) const {
     std::int64_t at = 0;
     for (int axis = axes - 1; axis >= 0; --axis) {
@@ -42,7 +42,7 @@ struct StridedIndex {
     for (int axis = 0; axis < axes; ++axis) n *= extents[axis];
     return n;
   }
-  /// The tensor is read from front to back, or only its first element is.
+  /// Whether the tensor is read from front to back, or only its first element is.
   bool is_contiguous() const { return axes == 0 || (axes == 1 && strides[0] == 1); }
   bool is_single() const { return axes == 0 || (axes == 1 && strides[0] == 0); }
 };

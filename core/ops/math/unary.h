@@ -1,5 +1,5 @@
-// Functions of one number and their derivatives: for each a row in the table and a functor. Both backends' kernels, the
-// gradients and the tests go by the table. Activations are in ops/activation.h.
+// Functions of one number and their derivatives: each has a row in the table and a functor. Both backends' kernels, the
+// gradients and the tests use the table. Activations are in ops/activation.h.
 #pragma once
 
 #include "core/graph/op.h"
@@ -11,7 +11,7 @@
 
 namespace ptrain {
 
-/// Name, what the gradient is computed from, AMP class, how many constants it has.
+/// Name, what the gradient is computed from, AMP class, number of constants.
 #define PTRAIN_UNARY_FUNCTIONS(ROW) \
   ROW(abs, input, grey, 0)          \
   ROW(affine, nothing, grey, 2)     \
@@ -31,7 +31,7 @@ namespace ptrain {
 enum class UnaryFunction { PTRAIN_UNARY_FUNCTIONS(PTRAIN_ENUMERATOR) };
 #undef PTRAIN_ENUMERATOR
 
-/// What a function's gradient is computed from, besides the gradient that arrives.
+/// What a function's gradient is computed from, besides the incoming gradient.
 enum class UnarySaved { nothing, input, output };
 
 struct UnaryTraits {
@@ -54,7 +54,7 @@ constexpr const UnaryTraits& get_traits(UnaryFunction function) {
   return unary_functions[static_cast<std::size_t>(function)];
 }
 
-/// What some functions are told besides x: affine a x + b, clamp to [a, b], power x^a.
+/// Constants of some functions: affine a x + b, clamp to [a, b], power x^a.
 struct PointwiseConstants {
   float a = 0;
   float b = 0;
@@ -79,7 +79,7 @@ struct UnaryMath<UnaryFunction::affine> {
   PTRAIN_HD_INLINE static float gradient(float dy, float, PointwiseConstants c) { return dy * c.a; }
 };
 
-/// NaN stays NaN. At the ends the derivative is 1, as PyTorch's.
+/// NaN stays NaN. At the ends the derivative is 1, as in PyTorch.
 template <>
 struct UnaryMath<UnaryFunction::clamp> {
   PTRAIN_HD_INLINE static float value(float x, PointwiseConstants c) { return x < c.a ? c.a : (x > c.b ? c.b : x); }
@@ -132,12 +132,12 @@ struct UnaryMath<UnaryFunction::rsqrt> {
   PTRAIN_HD_INLINE static float gradient(float dy, float y, PointwiseConstants) { return -0.5f * dy * y * y * y; }
 };
 
-/// log(1 + e^x).
+/// log(1 + e^x), with the correction of fast_log1p.
 template <>
 struct UnaryMath<UnaryFunction::softplus> {
   PTRAIN_HD_INLINE static float value(float x, PointwiseConstants) {
     const float small = fast_exp(-fabsf(x)), sum = 1.0f + small;
-    return (x < 0.0f ? 0.0f : x) + (normal_log(sum) + (small - (sum - 1.0f)) / sum);  // as fast_log1p, of up to 1
+    return (x < 0.0f ? 0.0f : x) + (normal_log(sum) + (small - (sum - 1.0f)) / sum);
   }
   PTRAIN_HD_INLINE static float gradient(float dy, float x, PointwiseConstants) { return dy / (1.0f + fast_exp(-x)); }
 };

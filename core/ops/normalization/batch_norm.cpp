@@ -77,7 +77,7 @@ std::vector<TensorDesc> BatchNormGrad::infer(std::span<const TensorDesc> inputs)
   const TensorDesc channels{DType::f32, {inputs[x].shape[-1]}};
   require_channels(inputs, gamma, saved_invstd, channels);
   if (has_input(inputs, dy_more)) {
-    require(attributes_.residual, "a second gradient of y is added where there is a residual");
+    require(attributes_.residual, "a second gradient of y needs a residual");
     require_desc(inputs[dy_more], inputs[x], "dy_more");
   }
   if (!attributes_.residual) return {inputs[x], channels, channels};

@@ -10,9 +10,9 @@ namespace ptrain {
 struct BatchNormAttributes {
   float epsilon = 1e-5f;
   float momentum = 0.1f;
-  Activation activation = Activation::none;  // one that ActivationTraits calls in_norms
+  Activation activation = Activation::none;  // one with ActivationTraits::in_norms
   bool training = true;
-  bool sync = false;  // training: the batch is that of all ranks, which have the same number of values each
+  bool sync = false;  // training: statistics over all ranks, which have equally many values each
 };
 
 /// y = act((x - mean) * invstd * gamma + beta [+ residual]).
@@ -40,8 +40,8 @@ class BatchNorm final : public OpWith<BatchNormAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// A gate's mask over data [...,C], C a multiple of 8: u8 [...,C/8], in each byte the lowest bit for the first channel;
-/// a bit is 1 where the gate is open.
+/// The mask of a gate over data [...,C], C a multiple of 8: u8 [...,C/8], the lowest bit of each byte for the first
+/// channel; a bit is 1 where the gate is open.
 inline TensorDesc mask_desc(const TensorDesc& data) {
   std::vector<std::int64_t> extents = data.shape.dims();
   extents.back() /= 8;
@@ -51,7 +51,7 @@ inline TensorDesc mask_desc(const TensorDesc& data) {
 struct BatchNormGradAttributes {
   Activation activation = Activation::none;
   bool residual = false;  // only with a gate; otherwise the residual's gradient is dy itself
-  bool sync = false;      // dx is that of a batch over all ranks; dgamma and dbeta are this rank's part
+  bool sync = false;      // dx is for a batch over all ranks; dgamma and dbeta are this rank's part
 };
 
 /// Gradient of a training-mode batch_norm.

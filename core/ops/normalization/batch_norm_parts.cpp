@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-/// Data [...,C]; returns the descriptor of its per-channel values.
+/// Checks data [...,C]; returns the descriptor of its per-channel values.
 TensorDesc require_data(const TensorDesc& x) {
   require_floating(x, "x");
   require(x.shape.rank() >= 2, "expected data [...,C], got {}", x.to_string());

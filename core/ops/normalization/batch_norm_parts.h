@@ -1,5 +1,5 @@
-// A training batch norm in parts, for where convolutions take some of them in (conv2d_batch_norm.h): its statistics
-// from the sums that a convolution made, its application to the data, and its gradient once the sums over it are known.
+// A training batch norm in parts, for fusion into convolutions (conv2d_batch_norm.h): its statistics from the sums of a
+// convolution, its application to the data, and its gradient once the sums over it are known.
 #pragma once
 
 #include "core/graph/op.h"
@@ -31,13 +31,13 @@ class BatchNormFinalize final : public OpWith<BatchNormFinalizeAttributes> {
 
 struct BatchNormApplyAttributes {
   Activation activation = Activation::none;
-  bool mask = false;  // of an activation that is a gate, for batch_norm_grad
+  bool mask = false;  // write the mask of a gate activation, for batch_norm_grad
 };
 
 /// y = act(x * scale + offset [+ residual, or residual * residual_scale + residual_offset]).
 /// Inputs: x[...,C]; scale[C], offset[C] f32; optional residual (x's descriptor); optional residual_scale[C] and
 /// residual_offset[C] f32, which make the residual a batch norm's output too. Outputs: y in x's dtype; the activation's
-/// mask if it is asked for.
+/// mask if requested.
 class BatchNormApply final : public OpWith<BatchNormApplyAttributes> {
  public:
   enum Input { x, scale, offset, residual, residual_scale, residual_offset };

@@ -29,7 +29,7 @@ std::vector<TensorDesc> DropoutAddLayerNorm::infer(std::span<const TensorDesc> i
   outputs.insert(outputs.begin(), inputs[residual]);
   if (attributes_.low) {
     require(inputs[residual].dtype == DType::f32 && is_low_precision(*attributes_.low),
-            "y in low precision too is for f32");
+            "a low-precision copy of y needs f32");
     outputs.push_back({*attributes_.low, inputs[x].shape});
   }
   return outputs;
@@ -39,7 +39,7 @@ void DropoutAddLayerNorm::gradient(GradientBuilder& builder) const {
   ValueId dy = builder.output_gradient(y), dy_low = attributes_.low ? builder.output_gradient(y_low) : no_value;
   if (dy == no_value) std::swap(dy, dy_low);
   if (dy == no_value) return;
-  invariant(builder.output_gradient(sum) == no_value, "the sum inside dropout_add_layer_norm is read elsewhere");
+  invariant(builder.output_gradient(sum) == no_value, "the sum of dropout_add_layer_norm is read by another op");
   std::vector<ValueId> inputs{dy, builder.output(sum), builder.input(gamma), builder.output(mean),
                               builder.output(rstd)};
   std::vector<ValueId> gradients;
@@ -73,7 +73,7 @@ std::vector<TensorDesc> DropoutAddLayerNormGrad::infer(std::span<const TensorDes
   if (inputs.size() > dy_low) {
     require_shape(inputs[dy_low], inputs[dy].shape, "dy_low");
     require(inputs[dy].dtype == DType::f32 && inputs[sum].dtype == DType::f32 && is_low_precision(inputs[dy_low].dtype),
-            "dy_low is for f32 gradients and sums");
+            "dy_low needs f32 gradients and sums");
   }
   if (attributes_.dropout > 0) {
     require(inputs.size() > rng, "dropout needs rng");

@@ -1,4 +1,5 @@
-// The transformer block's joint in one pass: y = layer_norm(dropout(x) + residual), and its gradient.
+// Dropout, residual addition and layer norm of a transformer block in one pass: y = layer_norm(dropout(x) + residual),
+// and its gradient.
 #pragma once
 
 #include "core/graph/op.h"
@@ -11,7 +12,7 @@ struct DropoutAddLayerNormAttributes {
   float epsilon = 1e-12f;
   float dropout = 0;              // 0 in evaluation
   std::uint32_t stream = 0;       // random stream of the mask, unique per node
-  std::optional<DType> low = {};  // a low precision in which y is wanted too, where residual is f32
+  std::optional<DType> low = {};  // also writes y in this low precision, where residual is f32
 };
 
 /// inputs:  x [..., H]; residual [..., H]; gamma f32 [H]; beta f32 [H]; rng i64 [3] = {seed, step, part} (optional
@@ -42,9 +43,9 @@ struct DropoutAddLayerNormGradAttributes {
 };
 
 /// inputs:  dy [..., H]; sum [..., H]; gamma f32 [H]; mean, rstd f32 [...]; rng i64 [3], optional without dropout;
-///          dy_low [..., H], optional: what is to be added to dy, both of which and sum are f32 then, this bf16 or f16.
-/// outputs: dx [..., H] in x_dtype; dresidual [..., H] in sum's dtype; dgamma f32 [H]; dbeta f32 [H].
-/// Without dropout the gradient is LayerNormGrad, whose dx serves both.
+/// dy_low [..., H] bf16 or f16, optional: added to dy; dy and sum then are f32. outputs: dx [..., H] in x_dtype;
+/// dresidual [..., H] in sum's dtype; dgamma f32 [H]; dbeta f32 [H].
+/// Without dropout the gradient is LayerNormGrad, whose dx is the gradient of both.
 class DropoutAddLayerNormGrad final : public OpWith<DropoutAddLayerNormGradAttributes> {
  public:
   enum Input { dy, sum, gamma, mean, rstd, rng, dy_low };

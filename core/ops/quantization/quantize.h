@@ -1,4 +1,4 @@
-// The steps between real values and 8-bit integers.
+// Conversion between real values and 8-bit integers.
 #pragma once
 
 #include "core/graph/op.h"

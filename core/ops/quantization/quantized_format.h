@@ -1,4 +1,4 @@
-// How 8-bit integers stand for real values.
+// The mapping between 8-bit integers and real values.
 #pragma once
 
 #include "core/graph/tensor_desc.h"
@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// value = scale * integer, without a zero point: u8 from 0 to 255 for what is never negative, s8 from -128 to 127.
+/// value = scale * integer, without a zero point: u8 from 0 to 255 for non-negative values, s8 from -128 to 127.
 struct QuantizedFormat {
   DType dtype = DType::s8;
   float scale = 1;
@@ -17,7 +17,7 @@ struct QuantizedFormat {
   std::string to_string() const { return fmt::format("{}*{:.6g}", ptrain::to_string(dtype), scale); }
 };
 
-/// Whether a dtype is one of 8-bit integers.
+/// Whether a dtype is an 8-bit integer.
 inline bool is_int8(DType dtype) { return dtype == DType::u8 || dtype == DType::s8; }
 
 }  // namespace ptrain

@@ -1,5 +1,5 @@
-// Rows of a table, added up over each bag of ids (PyTorch's torch.nn.EmbeddingBag with mode "sum"). f32 at every AMP
-// level. Ids are trusted to be in range: they are checked where data is read.
+// Sums of table rows over bags of ids (PyTorch's torch.nn.EmbeddingBag with mode "sum"). f32 at every AMP level. Ids
+// are trusted to be in range: they are checked where data is read.
 #pragma once
 
 #include "core/ops/sparse/sparse_gradient.h"

@@ -1,17 +1,17 @@
-// The gradient of a table that was looked up in: of the rows that were read, each once. It costs what the ids cost,
-// however many rows the table has.
+// The sparse gradient of an embedding table: one row for each row that was read. Its cost depends on the number of ids,
+// not on the rows of the table.
 #pragma once
 
 #include "core/graph/op.h"
 
 namespace ptrain {
 
-/// What a look-up hands back for its table: a gradient of the table's shape, or one of the rows that were read.
+/// The gradient of a lookup's table: dense, of the table's shape, or sparse, of the rows that were read.
 enum class TableGradient { dense, sparse };
 
-/// inputs:  ids i32 [...], n of them; dy f32 [..., H] of m rows, where m divides n: row r is that of n / m ids in turn.
-/// outputs: rows i32 [n]: the id where it is the first of its kind, -1 where it repeats an earlier one;
-///          values f32 [n, H]: at the first of an id the sum, in order, of the rows of dy of all ids like it, else 0.
+/// inputs:  ids i32 [...], n of them; dy f32 [..., H] of m rows, where m divides n: row r belongs to the r-th group of
+/// n / m ids. outputs: rows i32 [n]: the id at its first occurrence, -1 where it repeats an earlier one;
+/// values f32 [n, H]: at an id's first occurrence the sum, in order, of the rows of dy of all its occurrences, else 0.
 class SparseGradient final : public Op {
  public:
   enum Input { ids, dy };
@@ -22,11 +22,11 @@ class SparseGradient final : public Op {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// For a look-up of ids, input `ids`, in a table, input `table`: hands the table its gradient from that of output 0,
-/// `dense` making one of the table's shape.
+/// For a lookup of ids, input `ids`, in a table, input `table`: sets the table's gradient from that of output 0;
+/// `dense` makes a dense one.
 void set_table_gradient(GradientBuilder& builder, TableGradient gradient, int ids, int table);
 
-/// Bytes that a look-up moves: of the rows that are read, not of the whole table.
+/// Bytes that a lookup moves: the rows that are read, not the whole table.
 double look_up_traffic(const TensorDesc& ids, const TensorDesc& table, const TensorDesc& y);
 
 }  // namespace ptrain

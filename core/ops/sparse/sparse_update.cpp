@@ -32,7 +32,8 @@ std::string SparseUpdate::attributes() const {
 
 std::vector<TensorDesc> SparseUpdate::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, count, count);
-  require(updates_rows(attributes_.settings.kind), "{} updates no single rows", enum_name(attributes_.settings.kind));
+  require(updates_rows(attributes_.settings.kind), "{} cannot update single rows",
+          enum_name(attributes_.settings.kind));
   require(inputs[table].dtype == DType::f32 && inputs[table].shape.rank() == 2, "table: expected f32 [rows,H], got {}",
           inputs[table].to_string());
   require(inputs[rows].dtype == DType::i32 && inputs[rows].shape.rank() == 1, "rows: expected i32 [n], got {}",
@@ -48,7 +49,7 @@ std::vector<TensorDesc> SparseUpdate::infer(std::span<const TensorDesc> inputs) 
 
 Cost SparseUpdate::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc>) const {
   const auto elements = static_cast<double>(inputs[values].count());
-  double moved = 1;  // of each row: the gradient, and what is read and written
+  double moved = 1;  // passes over each row: the gradient, and what is read and written
   for (const Input state : {table, moment1, moment2, moment3}) {
     if (is_absent(inputs[state])) continue;
     const bool whole_row = inputs[state].shape.rank() == 2;

@@ -1,4 +1,4 @@
-// The update of the rows of a table that a sparse gradient has: the others, and their moments, stay as they are.
+// Updates the rows of a table that are in a sparse gradient: other rows and their moments stay unchanged.
 #pragma once
 
 #include "core/graph/op.h"
@@ -7,12 +7,12 @@
 namespace ptrain {
 
 struct SparseUpdateAttributes {
-  OptimizerSettings settings;  // of any but LARS and LAMB, which scale by norms of whole tables
+  OptimizerSettings settings;  // not LARS and LAMB, which scale by norms of whole tables
   bool decay = true;           // weight decay applies, to the rows of the gradient
 };
 
-/// State inputs are written in place, a row at a time (PyTorch's torch.optim.SparseAdam, Paddle's lazy_mode): a row
-/// that no id of the step has keeps its moments. Runs before the step's OptimizerUpdate, which counts the update.
+/// State inputs are written in place, a row at a time (PyTorch's torch.optim.SparseAdam, Paddle's lazy_mode): rows that
+/// the step did not read keep their moments. Runs before the step's OptimizerUpdate, which counts the update.
 class SparseUpdate final : public OpWith<SparseUpdateAttributes> {
  public:
   enum Input : int {
@@ -38,11 +38,11 @@ class SparseUpdate final : public OpWith<SparseUpdateAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// Whether a table's only moment is one number for each row: Adagrad with `row_wise`, whose sum takes in the mean of a
-/// row's squared gradients (FBGEMM's EXACT_ROWWISE_ADAGRAD, with its L2 decay; torchrec's row-wise Adagrad).
+/// Whether a table's only moment is one number per row: Adagrad with `row_wise`, which sums the mean of a row's squared
+/// gradients (FBGEMM's EXACT_ROWWISE_ADAGRAD, with its L2 decay; torchrec's row-wise Adagrad).
 bool keeps_row_sums(const OptimizerSettings& settings);
 
-/// Whether an optimizer updates each element by itself, so that rows can be left out.
+/// Whether an optimizer updates each element independently, so that rows can be skipped.
 bool updates_rows(OptimizerKind kind);
 
 }  // namespace ptrain

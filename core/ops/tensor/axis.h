@@ -1,4 +1,4 @@
-// Axes of shapes by number, negative ones counted from the last.
+// Axis numbers of shapes; negative ones count from the last.
 #pragma once
 
 #include "core/ops/require.h"
@@ -19,7 +19,7 @@ inline Shape with_axes(const Shape& shape, int first, int last, std::span<const 
   return Shape(std::move(dims));
 }
 
-/// The elements of axes [first, last).
+/// Number of elements of axes [first, last).
 inline std::int64_t count_elements(const Shape& shape, int first, int last) {
   std::int64_t count = 1;
   for (int axis = first; axis < last; ++axis) count *= shape[axis];

@@ -27,7 +27,7 @@ std::vector<TensorDesc> BatchedMatmul::infer(std::span<const TensorDesc> inputs)
   const Shape &left = inputs[a].shape, &right = inputs[b].shape;
   require(left.rank() >= 2 && right.rank() == left.rank() &&
               leading_shape(leading_shape(left)) == leading_shape(leading_shape(right)),
-          "{} and {} are no matrices of one batch", inputs[a].to_string(), inputs[b].to_string());
+          "{} and {} are not matrices with the same batch axes", inputs[a].to_string(), inputs[b].to_string());
   const BatchedMatmulExtent extent = batched_matmul_extent(attrs(), left, right);
   const std::int64_t inner = right[attrs().b == Orientation::plain ? -2 : -1];
   require(inputs[b].dtype == inputs[a].dtype && inner == extent.inner, "b {} does not fit a {} ({})",

@@ -5,7 +5,7 @@
 
 namespace ptrain {
 
-/// How a matrix lies: as [rows, columns] or as [columns, rows].
+/// Memory order of a matrix: [rows, columns], or transposed [columns, rows].
 enum class Orientation { plain, transposed };
 
 struct BatchedMatmulAttributes {
@@ -27,11 +27,11 @@ class BatchedMatmul final : public OpWith<BatchedMatmulAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// One of the products, and how many there are.
+/// The size of one product, and the number of products.
 struct BatchedMatmulExtent {
   std::int64_t batch, rows, inner, columns;
 };
-/// Of a and b.
+/// The extent of the products of a and b.
 BatchedMatmulExtent batched_matmul_extent(const BatchedMatmulAttributes& attributes, const Shape& a, const Shape& b);
 
 }  // namespace ptrain

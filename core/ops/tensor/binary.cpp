@@ -12,7 +12,7 @@ bool reads(BinaryFunction function, Operand operand, Operand read) {
   return saved == BinarySaved::operands || (saved == BinarySaved::other_operand && operand != read);
 }
 
-/// Whether the gradient of `operand` is the one that arrives.
+/// Whether the gradient of `operand` is the incoming one.
 bool hands_on(BinaryFunction function, Operand operand) {
   return function == BinaryFunction::add || (function == BinaryFunction::sub && operand == Operand::a);
 }

@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// Which operand a gradient is of.
+/// The operand that a gradient belongs to.
 enum class Operand { a, b };
 
 /// inputs: a [...], b [...], of one floating dtype, broadcast to each other.  outputs: y [...] in that dtype.

@@ -9,7 +9,7 @@
 namespace ptrain {
 namespace {
 
-/// The extent of an axis counted from the last, -1 being that; 1 where there is none.
+/// The extent of an axis counted from the last, which is -1; 1 where there is no such axis.
 std::int64_t extent_or_one(const Shape& shape, int axis) { return -axis <= shape.rank() ? shape[axis] : 1; }
 
 }  // namespace

@@ -12,7 +12,7 @@ std::string format_attributes(const GatherAttributes& attributes) {
   return fmt::format("axis={} batch_axes={}", attributes.axis, attributes.batch_axes);
 }
 
-/// Of a tensor and indices that begin with the same batch axes. Returns the axis.
+/// Checks a tensor and indices that begin with the same batch axes. Returns the axis.
 int require_batches(const GatherAttributes& attributes, const Shape& shape, int rank, const TensorDesc& indices) {
   require(indices.dtype == DType::i32, "indices: expected i32, got {}", indices.to_string());
   const int axis = resolve_axis(attributes.axis, rank), batch_axes = attributes.batch_axes;

@@ -1,4 +1,4 @@
-// Rows by their numbers, and what adds up rows where they were taken from.
+// Gathers rows by index, and its gradient, which adds rows where they were taken from.
 #pragma once
 
 #include "core/graph/op.h"
@@ -6,13 +6,13 @@
 namespace ptrain {
 
 struct GatherAttributes {
-  int axis = 0;        // whose elements are numbered; a negative one counts from the last
-  int batch_axes = 0;  // the first axes, along which x and the indices go together
+  int axis = 0;        // axis that is indexed; a negative one counts from the last
+  int batch_axes = 0;  // leading axes that x and the indices share
 };
 
-/// inputs: x [B.., O.., n, I..], of any dtype, n being the axis; indices i32 [B.., K..], B.. being the batch axes.
-/// outputs: y [B.., O.., K.., I..]: the rows of those numbers (NumPy's take; with all axes before the last as batch
-/// axes, PyTorch's gather). A row whose number is not below n, or negative, is zero.
+/// inputs: x [B.., O.., n, I..], of any dtype, where n is the axis; indices i32 [B.., K..], where B.. are the batch
+/// axes. outputs: y [B.., O.., K.., I..]: the rows at those indices (NumPy's take; with all axes before the last as
+/// batch axes, PyTorch's gather). A row whose index is negative, or not below n, is zero.
 class Gather final : public OpWith<GatherAttributes> {
  public:
   enum Input { x, indices };
@@ -24,8 +24,8 @@ class Gather final : public OpWith<GatherAttributes> {
 };
 
 /// inputs: rows [B.., O.., K.., I..], floating; indices i32 [B.., K..].
-/// outputs: y [B.., O.., n, I..], zero but where rows are added up, in their order and in f32. Rows whose number is not
-/// below n, or negative, are added nowhere.
+/// outputs: y [B.., O.., n, I..]: sums of rows, in their order and in f32, and zero elsewhere. Rows whose index is
+/// negative, or not below n, are dropped.
 class ScatterAdd final : public OpWith<GatherAttributes> {
  public:
   enum Input { rows, indices };
@@ -42,11 +42,11 @@ class ScatterAdd final : public OpWith<GatherAttributes> {
   std::int64_t extent_;
 };
 
-/// Elements of B.., O.., n, I.. and K...
+/// Element counts of B.., O.., n, I.. and K...
 struct GatherExtent {
   std::int64_t batches, outer, extent, inner, picked;
 };
-/// Of x (or what a scatter_add makes) and the indices.
+/// The extent for x (or the result of a scatter_add) and the indices.
 GatherExtent gather_extent(const GatherAttributes& attributes, const Shape& x, const Shape& indices);
 
 }  // namespace ptrain

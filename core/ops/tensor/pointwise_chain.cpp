@@ -31,11 +31,11 @@ std::vector<TensorDesc> PointwiseChain::infer(std::span<const TensorDesc> inputs
   require(!steps.empty() && steps.size() <= most_steps, "expected 1 to {} steps, got {}", most_steps, steps.size());
   std::vector<TensorDesc> values(inputs.begin(), inputs.end());
   for (const PointwiseStep& step : steps) {
-    require(is_pointwise_step(*step.op), "{} is no function of elements", step.op->type());
+    require(is_pointwise_step(*step.op), "{} is not a pointwise op", step.op->type());
     const std::size_t count = step.op->kernel() == "unary" ? 1 : step.op->kernel() == "binary_grad" ? 3 : 2;
     std::vector<TensorDesc> operands;
     for (std::size_t i = 0; i < count; ++i) {
-      require(step.operands[i] < static_cast<int>(values.size()), "{} reads what is not made yet", step.op->type());
+      require(step.operands[i] < static_cast<int>(values.size()), "{} reads a step that comes later", step.op->type());
       operands.push_back(step.operands[i] < 0 ? absent_input() : values[static_cast<std::size_t>(step.operands[i])]);
     }
     values.push_back(step.op->infer(operands).front());

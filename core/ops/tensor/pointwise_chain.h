@@ -1,4 +1,4 @@
-// Functions of elements one after the other as one op, which passes make of unary and binary ops and their gradients.
+// A chain of pointwise ops fused into one op; passes make it of unary and binary ops and their gradients.
 #pragma once
 
 #include "core/graph/op.h"
@@ -7,8 +7,8 @@
 
 namespace ptrain {
 
-/// A function in a chain: a Unary, UnaryGrad, Binary or BinaryGrad, and for each of its inputs which value it reads: an
-/// input of the chain, or, counted on from these, what a step made; -1 where it is absent.
+/// A step of a chain: a Unary, UnaryGrad, Binary or BinaryGrad, and the value that each of its inputs reads: an input
+/// of the chain or, numbered after these, the result of a step; -1 where it is absent.
 struct PointwiseStep {
   static constexpr std::size_t most_operands = 3;
 
@@ -21,11 +21,11 @@ struct PointwiseChainAttributes {
   std::vector<PointwiseStep> steps = {};
 };
 
-/// Whether a chain can have `op` as a step.
+/// Whether `op` can be a step of a chain.
 bool is_pointwise_step(const Op& op);
 
 /// inputs: [...] of one floating dtype, broadcast to each other.
-/// outputs: what the last step makes [...]; nothing is rounded to the dtype between steps.
+/// outputs: the result of the last step [...]; nothing is rounded to the dtype between steps.
 class PointwiseChain final : public OpWith<PointwiseChainAttributes> {
  public:
   static constexpr int most_inputs = 4, most_steps = 8;

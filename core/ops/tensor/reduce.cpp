@@ -14,7 +14,7 @@
 namespace ptrain {
 namespace {
 
-/// Where x equals its maximum y, dy shared among those that do; dy and y have 1 in place of the axes.
+/// Shares dy among the elements of x that equal the maximum y; dy and y have 1 in place of the axes.
 ValueId share_among_maxima(GradientBuilder& builder, const ReduceAttributes& attributes, ValueId x, ValueId y,
                            ValueId dy) {
   const auto emit = [&](OpPtr op, std::vector<ValueId> inputs) {
@@ -56,7 +56,7 @@ std::string Reduce::attributes() const {
   return fmt::format("axes={} keep_dims={}", fmt::join(attrs().axes, ","), attrs().keep_dims == KeepDims::yes);
 }
 
-/// Sums are black, as Paddle's sum and mean.
+/// Sums are black, as Paddle's sum and mean are.
 AmpClass Reduce::amp_class() const { return attrs().kind == ReduceKind::max ? AmpClass::grey : AmpClass::black; }
 
 Shape Reduce::kept_shape(const Shape& shape) const {

@@ -6,7 +6,7 @@
 namespace ptrain {
 
 enum class ReduceKind { sum, mean, max };
-/// Whether axes that are reduced stay, as 1.
+/// Whether reduced axes are kept, as 1.
 enum class KeepDims { no, yes };
 
 struct ReduceAttributes {
@@ -15,11 +15,12 @@ struct ReduceAttributes {
   KeepDims keep_dims = KeepDims::no;
 };
 
-/// The axes that are reduced of a tensor of `rank`, as true. Throws std::invalid_argument naming one that is not there.
+/// For each axis of a tensor of `rank`, whether it is reduced. Throws std::invalid_argument naming an axis that does
+/// not exist.
 std::vector<bool> reduced_axes(const ReduceAttributes& attributes, int rank);
 
-/// inputs: x [...], floating.  outputs: y in x's dtype, without the axes or with 1 in their place. A maximum of NaN is
-/// NaN, and the gradient of one is shared among the elements that equal it (PyTorch's amax).
+/// inputs: x [...], floating.  outputs: y in x's dtype, without the axes or with 1 in their place. The maximum of
+/// values with a NaN is NaN, and its gradient is shared among the elements that equal it (PyTorch's amax).
 class Reduce final : public OpWith<ReduceAttributes> {
  public:
   using OpWith::OpWith;

@@ -9,7 +9,7 @@ namespace ptrain {
 
 std::vector<TensorDesc> Reshape::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
-  require(inputs[0].count() == shape_.count(), "{} has not as many elements as {}", inputs[0].to_string(),
+  require(inputs[0].count() == shape_.count(), "{} and {} differ in their number of elements", inputs[0].to_string(),
           shape_.to_string());
   return {{inputs[0].dtype, shape_}};
 }

@@ -1,11 +1,11 @@
-// The same elements under another shape, and repeated along axes.
+// Reshape, and broadcast of a tensor to a larger shape.
 #pragma once
 
 #include "core/graph/op.h"
 
 namespace ptrain {
 
-/// inputs: x [...], of any dtype.  outputs: its elements in their order as `shape`, of as many elements.
+/// inputs: x [...], of any dtype.  outputs: its elements in the same order as `shape`, of equally many elements.
 class Reshape final : public Op {
  public:
   explicit Reshape(Shape shape) : shape_(std::move(shape)) {}
@@ -14,7 +14,7 @@ class Reshape final : public Op {
   std::string attributes() const override { return "shape=" + shape_.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
-  /// Nothing is copied then.
+  /// In place, nothing is copied.
   int inplace_input(int) const override { return 0; }
 
  private:

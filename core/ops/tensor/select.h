@@ -1,4 +1,4 @@
-// Comparisons of elements, and the choice between two tensors' elements by them.
+// Elementwise comparison, and selection between two tensors by a mask.
 #pragma once
 
 #include "core/graph/op.h"
@@ -12,7 +12,7 @@ std::string_view to_string(Comparison comparison);
 
 struct CompareAttributes {
   Comparison comparison;
-  float constant = 0;  // what a is compared with where there is no b
+  float constant = 0;  // compared with a where there is no b
 };
 
 /// inputs: a [...]; b [...] (optional), both floating or i32, of one dtype and broadcast to each other.
@@ -28,14 +28,14 @@ class Compare final : public OpWith<CompareAttributes> {
 };
 
 struct WhereAttributes {
-  float if_true = 0;  // what stands for an operand that is not given
+  float if_true = 0;  // replaces an operand that is not given
   float if_false = 0;
-  DType dtype = DType::f32;  // of the result, where neither is given
+  DType dtype = DType::f32;  // of the result, where neither operand is given
 };
 
 /// inputs: mask u8 [...]; a, b [...] (each optional), floating or i32, of one dtype; all broadcast to each other.
-/// outputs: y [...] in that dtype: a where the mask is not 0, b elsewhere. What is not chosen reaches neither the
-/// result nor the gradients, NaN included.
+/// outputs: y [...] in that dtype: a where the mask is not 0, b elsewhere. Elements that are not selected, NaN
+/// included, reach neither the result nor the gradients.
 class Where final : public OpWith<WhereAttributes> {
  public:
   enum Input { mask, a, b };

@@ -22,7 +22,7 @@ std::vector<TensorDesc> Slice::infer(std::span<const TensorDesc> inputs) const {
   const Shape& shape = inputs[0].shape;
   const int axis = resolve_axis(attrs().axis, shape.rank());
   require(attrs().begin >= 0 && attrs().begin < attrs().end && attrs().end <= shape[axis],
-          "[{}, {}) is no part of an axis of {}", attrs().begin, attrs().end, shape[axis]);
+          "[{}, {}) is not within an axis of {}", attrs().begin, attrs().end, shape[axis]);
   return {{inputs[0].dtype, with_axes(shape, axis, axis + 1, std::array{attrs().end - attrs().begin})}};
 }
 

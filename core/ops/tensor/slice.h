@@ -33,11 +33,11 @@ class SliceGrad final : public OpWith<SliceAttributes> {
   std::int64_t extent_;
 };
 
-/// A slice of a whole: `outer` times `part` of `whole` elements, from `begin` on.
+/// A slice as `outer` blocks: `part` of `whole` elements each, from `begin` on.
 struct SliceExtent {
   std::int64_t outer, whole, begin, part;
 };
-/// Of a slice of a tensor of `shape`.
+/// The extent of a slice of a tensor of `shape`.
 SliceExtent slice_extent(const SliceAttributes& attributes, const Shape& shape);
 
 }  // namespace ptrain

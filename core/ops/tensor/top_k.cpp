@@ -14,7 +14,7 @@ std::vector<TensorDesc> TopK::infer(std::span<const TensorDesc> inputs) const {
   require_floating(inputs[0], "x");
   const Shape& shape = inputs[0].shape;
   require(shape.rank() >= 1 && k_ >= 1 && k_ <= shape[-1] && shape[-1] <= std::numeric_limits<std::int32_t>::max(),
-          "there are no {} largest of {}", k_, inputs[0].to_string());
+          "cannot take the {} largest of {}", k_, inputs[0].to_string());
   return {{inputs[0].dtype, with_last(shape, k_)}, {DType::i32, with_last(shape, k_)}};
 }
 

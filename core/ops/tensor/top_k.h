@@ -6,8 +6,8 @@
 namespace ptrain {
 
 /// inputs: x [.., n], floating.
-/// outputs: values [.., k] in x's dtype, the largest first, and their indices i32 [.., k]. Of equal ones that of the
-/// lower index comes first; NaN is larger than any number.
+/// outputs: values [.., k] in x's dtype, the largest first, and their indices i32 [.., k]. Equal values are ordered by
+/// index; NaN is larger than any number.
 class TopK final : public Op {
  public:
   enum Output { values, indices };

@@ -23,7 +23,7 @@ std::vector<TensorDesc> Transpose::infer(std::span<const TensorDesc> inputs) con
   std::vector<int> axes(static_cast<std::size_t>(shape.rank()));
   std::iota(axes.begin(), axes.end(), 0);
   require(std::is_permutation(order_.begin(), order_.end(), axes.begin(), axes.end()),
-          "{} is no order of the axes of {}", attributes(), inputs[0].to_string());
+          "{} is not a permutation of the axes of {}", attributes(), inputs[0].to_string());
   require(shape.rank() <= StridedIndex::most_axes, "expected at most {} axes, got {}", StridedIndex::most_axes,
           inputs[0].to_string());
   std::vector<std::int64_t> dims;

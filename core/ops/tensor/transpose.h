@@ -1,4 +1,4 @@
-// Axes in another order.
+// Permutes the axes of a tensor.
 #pragma once
 
 #include "core/graph/op.h"
@@ -21,7 +21,7 @@ class Transpose final : public Op {
   std::vector<int> order_;
 };
 
-/// Where the elements of a tensor of `shape` lie in the order of its transpose.
+/// Offsets in a tensor of `shape` in the order of its transpose.
 StridedIndex transposed_index(const Shape& shape, std::span<const int> order);
 
 }  // namespace ptrain

@@ -24,8 +24,7 @@ class Unary final : public OpWith<UnaryAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// inputs: dy [...]; saved [...], the function's input or output as its traits say, absent where they say nothing.
-/// outputs: dx [...].
+/// inputs: dy [...]; saved [...], the function's input or output as its traits say, or absent. outputs: dx [...].
 class UnaryGrad final : public OpWith<UnaryAttributes> {
  public:
   enum Input { dy, saved };

@@ -14,7 +14,7 @@ std::string describe(const AttentionAttributes& a) {
   return text;
 }
 
-/// Checks qkv, lengths, rng and, from input `offsets` on, the offsets, which the op and its gradient share.
+/// Checks the inputs that the op and its gradient share: qkv, lengths, rng and, from input `offsets` on, the offsets.
 void check_inputs(const AttentionAttributes& a, std::span<const TensorDesc> inputs, std::size_t offsets) {
   const TensorDesc& qkv = inputs[Attention::qkv];
   require_floating(qkv, "qkv");
@@ -23,7 +23,7 @@ void check_inputs(const AttentionAttributes& a, std::span<const TensorDesc> inpu
           packed ? "[T,3*heads*D] with max_length" : "[B,S,3*heads*D]", qkv.to_string());
   require(qkv.shape[-1] % (3 * a.heads) == 0, "qkv: the last axis of {} is not divisible by 3 x {} heads",
           qkv.to_string(), a.heads);
-  require(packed == (inputs.size() > offsets), "packed sequences, and no others, need offsets");
+  require(packed == (inputs.size() > offsets), "offsets: expected for packed sequences and for no others");
   if (packed) {
     require_offsets(inputs[offsets]);
     require_desc(inputs[Attention::lengths], {DType::i32, Shape{inputs[offsets].shape[0] - 1}}, "lengths");
@@ -40,7 +40,7 @@ TensorDesc out_desc(const TensorDesc& qkv) { return {qkv.dtype, with_last(qkv.sh
 
 TensorDesc lse_desc(const AttentionDims& e) { return {DType::f32, Shape{e.batch, e.heads, e.length}}; }
 
-/// One product of queries and keys (or weights and values) over all heads.
+/// Operations of one product of queries and keys (or weights and values) over all heads.
 double product_flops(const AttentionAttributes& a, std::span<const TensorDesc> inputs) {
   const AttentionDims e(a, inputs[Attention::qkv], inputs[Attention::lengths]);
   const auto tokens = static_cast<double>(e.tokens);
@@ -97,7 +97,7 @@ std::vector<TensorDesc> AttentionGrad::infer(std::span<const TensorDesc> inputs)
 }
 
 Cost AttentionGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  // dV, dP, dQ and dK; computing the scores again is not counted as work done.
+  // dV, dP, dQ and dK; recomputing the scores is not counted.
   return {4 * product_flops(attributes_, inputs), traffic(inputs, outputs)};
 }
 

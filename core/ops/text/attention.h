@@ -1,5 +1,5 @@
-// Multi-head self-attention out = dropout(softmax(q k^T / sqrt(D))) v over padded or packed sequences, of all keys or
-// of those up to each query's own, and its gradient.
+// Multi-head self-attention out = dropout(softmax(q k^T / sqrt(D))) v over padded or packed sequences, full or causal,
+// and its gradient.
 #pragma once
 
 #include "core/base/enums.h"
@@ -12,14 +12,14 @@ struct AttentionAttributes {
   float dropout = 0;         // probability that an attention weight is dropped; 0 in evaluation
   std::uint32_t stream = 0;  // random stream of the mask, unique per node
   AttentionAlgorithm algorithm = AttentionAlgorithm::flash;
-  std::int64_t max_length = 0;  // S of packed sequences: no length is above it; 0: the sequences are padded
-  bool causal = false;          // a query sees no key behind its own place
+  std::int64_t max_length = 0;  // S of packed sequences: no sequence is longer; 0: the sequences are padded
+  bool causal = false;          // a query attends to no later key
 };
 
 /// The extents of one attention problem, padded or packed.
 struct AttentionDims {
   std::int64_t batch, length, heads, depth;  // B, S, heads, D
-  std::int64_t tokens;                       // of all sequences, padding included: B*S, or T packed
+  std::int64_t tokens;                       // in all sequences, padding included: B*S, or T packed
 
   /// The inputs must have passed the op's checks.
   AttentionDims(const AttentionAttributes& attributes, const TensorDesc& qkv, const TensorDesc& lengths);
@@ -27,15 +27,15 @@ struct AttentionDims {
 
 /// inputs:  qkv [B, S, 3*heads*D], or packed [T, 3*heads*D]: each token's q, k and v one after the other, each
 ///          [heads, D];
-///          lengths i32 [B], the number of valid tokens of each sequence, 1..S; padded ones have their padding behind;
+/// lengths i32 [B], the number of valid tokens of each sequence, 1..S; padding follows them;
 ///          rng i64 [3] = {seed, step, part} (optional without dropout);
 ///          offsets i32 [B+1] of packed sequences: see require_offsets.
 /// outputs: out [B, S, heads*D] or [T, heads*D] in qkv's dtype, 0 in the padding; lse f32 [B, heads, S], the log of
 ///          each score row's sum of exponentials (0 beyond the length).
-/// Packed sequences get the mask that they would have padded; one that a library draws (flash) is its own affair, but
-/// the same for the gradient. The cost counts a product of all S keys for every token; packed, where lengths are not
-/// known before the step, as many keys as if the tokens were shared out evenly; causal, those that are seen: (S + 1) /
-/// 2 on average.
+/// Packed sequences get the same mask as padded ones, except where a library draws it (flash); that mask is the same
+/// for the gradient. The cost counts a product of all S keys for every token; for packed sequences, whose lengths are
+/// unknown before the step, the tokens are taken as evenly distributed; causal attention counts (S + 1) / 2 keys on
+/// average.
 class Attention final : public OpWith<AttentionAttributes> {
  public:
   enum Input { qkv, lengths, rng, offsets };

@@ -14,7 +14,7 @@ void require_table(const TensorDesc& desc, const char* what) {
           desc.to_string());
 }
 
-/// Checks ids and token types, and the offsets, input `offsets`, that packed ones need.
+/// Checks ids, token types and, for packed sequences, the offsets in input `offsets`.
 void check_tokens(std::span<const TensorDesc> inputs, std::size_t offsets) {
   require_count(inputs, offsets, offsets + 1);
   const TensorDesc& ids = inputs[BertEmbedding::ids];

@@ -1,4 +1,4 @@
-// Row look-up in a table, the sum of BERT's three look-ups, and their dense, deterministic gradients.
+// Table lookup, the sum of BERT's three lookups, and their dense, deterministic gradients.
 // All of it is f32 at every AMP level. Ids are trusted to be in range: they are checked where data is read.
 #pragma once
 
@@ -25,7 +25,7 @@ class Embedding final : public Op {
   TableGradient gradient_;
 };
 
-/// inputs: ids i32 [...]; dy [..., H], or of ids [..., K] one row for each K of them.  outputs: dtable [rows, H].
+/// inputs: ids i32 [...]; dy [..., H], or for ids [..., K] one row for each K of them.  outputs: dtable [rows, H].
 class EmbeddingGrad final : public Op {
  public:
   enum Input { ids, dy };
@@ -45,7 +45,7 @@ class EmbeddingGrad final : public Op {
 /// + S;
 ///          token_type [K, H]; offsets i32 [B+1] of packed sequences: see require_offsets.
 /// outputs: y [B, S, H] or [T, H] = word[ids] + position[first_position + 0..S-1 in each sequence] +
-///          token_type[token_types]; 0 behind the last packed sequence.
+/// token_type[token_types]; 0 after the last packed sequence.
 class BertEmbedding final : public Op {
  public:
   enum Input { ids, token_types, word, position, token_type, offsets };

@@ -1,5 +1,5 @@
-// Sums over the ranks of a data-parallel run, as two nodes: one starts the exchange where the data is ready, the other
-// waits for it where the data is needed.
+// Sums over the ranks of a data-parallel run, as two nodes: one starts the all-reduce when the data is ready, the other
+// waits for it before the data is read.
 #pragma once
 
 #include "core/graph/op.h"
@@ -24,14 +24,14 @@ class AllReduceStart final : public Op {
   float factor_;
 };
 
-/// Inputs: [data...], all that was started (written in place). No outputs. What follows sees the sums.
+/// Inputs: [data...], everything that was started (written in place). Later nodes see the sums.
 class AllReduceWait final : public Op {
  public:
   std::string_view type() const override { return "all_reduce_wait"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
   bool mutates_input(int) const override { return true; }
-  /// The exchange's traffic is counted where it starts.
+  /// The traffic is counted where the exchange starts.
   Cost cost(std::span<const TensorDesc>, std::span<const TensorDesc>) const override { return {}; }
 };
 

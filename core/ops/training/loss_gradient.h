@@ -1,4 +1,4 @@
-// The gradient of the loss with respect to itself: what backward starts from.
+// The gradient of the loss with respect to itself: the start of the backward pass.
 #pragma once
 
 #include "core/graph/op.h"
@@ -9,7 +9,7 @@ namespace ptrain {
 class LossGradient final : public Op {
  public:
   enum Input { loss_scale };
-  /// `factor` is 1 / (gradients that are added up later).
+  /// `factor` is 1 / (number of gradients that are accumulated later).
   explicit LossGradient(float factor) : factor_(factor) {}
   float factor() const { return factor_; }
 

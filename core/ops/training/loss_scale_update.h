@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// Where the scaler's state lies in its f32[4] tensor.
+/// Indices of the scaler's state in its f32[4] tensor.
 struct LossScaleState {
   enum : int { scale = 0, good_steps = 1, bad_steps = 2, skipped_steps = 3, size = 4 };
 };

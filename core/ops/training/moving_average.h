@@ -1,4 +1,4 @@
-// An exponential moving average of a tensor: of parameters, for evaluations that jump less than training does.
+// Exponential moving average (EMA) of a tensor: of parameters, to smooth evaluations.
 #pragma once
 
 #include "core/graph/op.h"

@@ -14,7 +14,7 @@ std::string MuonUpdate::attributes() const {
 
 std::vector<TensorDesc> MuonUpdate::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, OptimizerUpdate::count, OptimizerUpdate::count);
-  require(attributes_.segment.count == attributes_.rows * attributes_.columns, "{} elements are no {}x{}",
+  require(attributes_.segment.count == attributes_.rows * attributes_.columns, "{} elements do not fit {}x{}",
           attributes_.segment.count, attributes_.rows, attributes_.columns);
   require(!is_absent(inputs[Input::moment1]), "momentum is missing");
   return {};

@@ -1,4 +1,4 @@
-// The update of one weight by Muon (see core/ops/math/muon.h). What else a model has AdamW updates.
+// The update of one weight by Muon (see core/ops/math/muon.h). AdamW updates a model's other parameters.
 #pragma once
 
 #include "core/ops/training/optimizer_update.h"
@@ -11,8 +11,8 @@ struct MuonUpdateAttributes {
   std::int64_t rows = 0, columns = 0;
 };
 
-/// Inputs are OptimizerUpdate's, of which it reads no second moment; gradients are flat, or the weight's own. Runs
-/// before the step's OptimizerUpdate, which counts the update.
+/// Inputs are OptimizerUpdate's, without a second moment; gradients are flat, or the weight's own. Runs before the
+/// step's OptimizerUpdate, which counts the update.
 class MuonUpdate final : public OpWith<MuonUpdateAttributes> {
  public:
   using Input = OptimizerUpdate::Input;
@@ -26,7 +26,7 @@ class MuonUpdate final : public OpWith<MuonUpdateAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// The smaller extent of a weight, which its Gram matrix has.
+/// The smaller extent of a weight: the side of its Gram matrix.
 constexpr std::int64_t gram_side(const MuonUpdateAttributes& a) { return a.rows < a.columns ? a.rows : a.columns; }
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// The flat buffers of an update, and a run of one parameter's elements in them, as both backends take them.
+// The flat buffers of an update, and a contiguous range of one parameter's elements in them, for both backends.
 #pragma once
 
 #include "core/ops/training/loss_scale_update.h"
@@ -25,7 +25,7 @@ inline OptimizerBuffers optimizer_buffers(std::span<void* const> inputs) {
           static_cast<float*>(inputs[Input::moment3])};
 }
 
-/// Pointers to the first of `count` elements. Grad is float for a parameter that is trained in fp32.
+/// Pointers to the first of `count` elements. Grad is float for a parameter trained in fp32.
 template <typename Grad, typename Low>
 struct ParameterRun {
   std::int64_t count;
@@ -53,8 +53,8 @@ PTRAIN_HD inline ParameterRun<Grad, Low> parameter_run(const OptimizerBuffers& b
           b.moment3 == nullptr ? nullptr : b.moment3 + at};
 }
 
-/// Sets an update's factors, and counts it unless another op of the step will; false when some gradient overflowed, so
-/// that the step is skipped. `norm` and `loss_scale` are null where there are none.
+/// Computes an update's factors, and counts the update unless another op of the step does; false when some gradient
+/// overflowed, so that the step is skipped. `norm` and `loss_scale` may be null.
 PTRAIN_HD inline bool begin_step(const OptimizerSettings& settings, const float* learning_rate, const float* norm,
                                  const float* loss_scale, float* updates, UpdateCount counted, StepFactors& factors) {
   if (norm != nullptr && norm[1] != 0.0f) return false;

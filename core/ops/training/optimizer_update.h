@@ -13,10 +13,10 @@ struct ParameterSegment {
   std::int64_t master_offset = 0;  // in master and the moments
   std::int64_t grad_offset = 0;    // in grad_f32, or in grad_low when low_offset >= 0
   std::int64_t low_offset = -1;    // in the low-precision copy and grad_low; -1 when trained in fp32
-  bool decay = true;               // weight decay (and LARS/LAMB trust ratio) applies
+  bool decay = true;               // subject to weight decay (and LARS/LAMB trust ratio)
 };
 
-/// Where a step is counted that several ops update parameters in: by this one, or by one that follows.
+/// Where several ops update parameters, the op that counts the step: this one, or a later one.
 enum class UpdateCount { here, later };
 
 /// State inputs are flat and written in place; gradients are flat, or those of the one parameter.
@@ -29,7 +29,7 @@ class OptimizerUpdate final : public Op {
     grad_norm,      // f32[2] {norm, found_inf}, optional
     loss_scale,     // f32[4], optional: gradients carry this scale
     master,         // f32[N] parameters
-    low,            // bf16|f16 [L] copy of the parameters computed with, optional
+    low,            // bf16|f16 [L] low-precision copy of the parameters, optional
     moment1,        // f32[N] velocity, first moment or squares, optional
     moment2,        // f32[N], optional
     moment3,        // f32[N], optional

@@ -10,7 +10,7 @@
 namespace ptrain {
 namespace {
 
-/// Nodes that become one, in their order, and the values that they read of others.
+/// Nodes to fuse into one, in graph order, and the outside values that they read.
 struct Group {
   std::vector<const Node*> nodes;
   std::vector<ValueId> inputs;
@@ -27,7 +27,7 @@ class PointwiseFuser {
 
   bool found_nothing() const { return groups_.empty(); }
 
-  /// Copies the graph into `rewriter` with each group as one node in its last one's place.
+  /// Copies the graph into `rewriter`; each group becomes one node in the place of its last.
   void rewrite(Rewriter& rewriter) const {
     for (const Node& node : graph_.nodes()) {
       if (swallowed_.contains(&node)) continue;
@@ -43,7 +43,7 @@ class PointwiseFuser {
   }
 
  private:
-  /// What `last` can swallow, from the nearest on.
+  /// Grows a group backward from `last`, nearest nodes first.
   void start_group(const Node& last) {
     std::vector<const Node*> nodes{&last};
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -57,7 +57,7 @@ class PointwiseFuser {
       }
     }
     if (nodes.size() == 1) return;
-    std::sort(nodes.begin(), nodes.end());  // as they lie in the graph
+    std::sort(nodes.begin(), nodes.end());  // in graph order
     swallowed_.insert(nodes.begin(), nodes.end() - 1);
     groups_[&last] = {nodes, collect_inputs(nodes)};
   }
@@ -66,13 +66,13 @@ class PointwiseFuser {
     if (!is_pointwise_step(*node.op) || node.phase != last.phase || node.phase == Pass::update) return false;
     if (graph_.desc(node.outputs.front()) != graph_.desc(last.outputs.front())) return false;
     if (graph_.value(node.outputs.front()).base != no_value) return false;
-    // What is written in place may have other values by the time that the last one reads it.
+    // A value that is written in place may have changed by the time the last node reads it.
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
       return id == no_value || graph_.value(graph_.root(id)).storage != Storage::state;
     });
   }
 
-  /// Values that `nodes` read and do not make, once each.
+  /// The distinct values that `nodes` read and do not compute.
   static std::vector<ValueId> collect_inputs(const std::vector<const Node*>& nodes) {
     std::vector<ValueId> inputs;
     for (const Node* node : nodes) {
@@ -102,7 +102,7 @@ class PointwiseFuser {
   const Graph& graph_;
   std::vector<int> readers_;
   std::set<const Node*> swallowed_;
-  std::map<const Node*, Group> groups_;  // by their last
+  std::map<const Node*, Group> groups_;  // by their last node
 };
 
 }  // namespace

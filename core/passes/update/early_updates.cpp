@@ -8,15 +8,15 @@
 namespace ptrain {
 namespace {
 
-/// An update that waits for its place.
+/// An update that is moved forward.
 struct Waiting {
-  std::size_t node;   // its own
-  std::size_t maker;  // of its gradient
-  std::size_t reads;  // behind the last node that reads its parameter
+  std::size_t node;   // the update
+  std::size_t maker;  // computes its gradient
+  std::size_t reads;  // just after the last node that reads its parameter
 };
 
 std::vector<Waiting> find_waiting(const Graph& graph, const std::map<std::size_t, EarlyUpdate>& early) {
-  std::vector<std::size_t> read(graph.values().size(), 0);  // by value: behind the last node that reads it
+  std::vector<std::size_t> read(graph.values().size(), 0);  // by value: just after the last node that reads it
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     if (early.contains(i)) continue;
     for (const ValueId id : graph.nodes()[i].inputs) {
@@ -32,8 +32,8 @@ std::vector<Waiting> find_waiting(const Graph& graph, const std::map<std::size_t
   return waiting;
 }
 
-/// Whether the node that makes a gradient runs as late as it can, when most activations are gone: what it keeps alive
-/// until then is small beside what it makes.
+/// Whether a gradient is computed as late as possible, when most activations are freed: the inputs that it keeps alive
+/// until then are small compared with the gradient.
 bool makes_late(const Graph& graph, const Node& node) {
   constexpr std::size_t small_share = 4;
   std::size_t read = 0, made = 0;

@@ -1,4 +1,4 @@
-// Updates that are made while backward goes on.
+// Updates that overlap with backward.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -7,14 +7,14 @@
 
 namespace ptrain {
 
-/// What an update that stands alone is of.
+/// A single-parameter update.
 struct EarlyUpdate {
   ValueId parameter;  // what forward reads
   ValueId master;
   ValueId gradient;
 };
 
-/// The graph with each of these updates, by node, as soon as its gradient is made and its parameter has been read.
+/// Moves each of these updates, by node, to right after its gradient is computed and its parameter last read.
 Graph move_early_updates(const Graph& graph, const std::map<std::size_t, EarlyUpdate>& early);
 
 }  // namespace ptrain

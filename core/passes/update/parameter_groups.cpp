@@ -17,7 +17,7 @@ std::vector<std::string> parameter_names(const Graph& graph) {
   return names;
 }
 
-/// The three names that a pattern comes nearest to.
+/// The three names closest to the pattern.
 std::vector<std::string> nearest_names(std::string_view pattern, std::vector<std::string> names) {
   constexpr std::size_t most = 3;
   std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {

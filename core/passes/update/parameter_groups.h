@@ -1,4 +1,4 @@
-// Groups of parameters that a training treats each in its own way.
+// Groups of parameters with training settings of their own.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -10,18 +10,18 @@
 
 namespace ptrain {
 
-/// The parameters whose names a pattern matches; the first group that matches a parameter has it.
+/// The parameters whose names match a pattern; a parameter belongs to the first group that matches it.
 struct ParameterGroup {
-  std::string pattern;                     // `*` stands for any letters, `?` for one
-  bool trainable = true;                   // false: it keeps its values, and has neither gradient nor moments
-  float lr_scale = 1.0f;                   // of the step's learning rate
-  std::optional<float> weight_decay = {};  // in place of the optimizer's, where decay applies; none: the optimizer's
+  std::string pattern;                     // `*` matches any characters, `?` a single one
+  bool trainable = true;                   // false: frozen, with neither gradient nor moments
+  float lr_scale = 1.0f;                   // multiplies the step's learning rate
+  std::optional<float> weight_decay = {};  // replaces the optimizer's where decay applies; none: the optimizer's
 };
 
-/// How many letters of `name` have to change until `pattern` matches it; 0 where it does.
+/// Number of characters of `name` to change until `pattern` matches it; 0 if it matches.
 int pattern_distance(std::string_view pattern, std::string_view name);
 
-/// The name of what is trained: "w" of a low-precision parameter "w@bf16" too.
+/// The name of the trained parameter: "w" also for a low-precision parameter "w@bf16".
 std::string_view master_name(std::string_view parameter);
 
 /// The number of a parameter's group; none where no pattern matches its name.
@@ -30,8 +30,8 @@ std::optional<std::size_t> find_group(const std::vector<ParameterGroup>& groups,
 /// Whether a parameter gets a gradient.
 bool is_trainable(const std::vector<ParameterGroup>& groups, std::string_view parameter);
 
-/// Throws Error{usage} where a pattern matches no parameter of the graph, naming those that are nearest to it, or where
-/// no parameter is left to train.
+/// Throws Error{usage} where a pattern matches no parameter of the graph, naming the closest ones, or where no
+/// parameter is left to train.
 void check_groups(const std::vector<ParameterGroup>& groups, const Graph& forward);
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// One of some classes for each sample.
+// Classification: one class per sample.
 #pragma once
 
 #include "core/data/tensor_names.h"
@@ -18,15 +18,15 @@ class Classification : public Task {
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
-  /// Probabilities [N, classes] beside the logits.
+  /// Adds probabilities [N, classes] to the logits.
   Batch answers(Batch scores) const override;
   std::vector<std::string> columns(const PredictionOptions& form) const override;
-  /// The likeliest class, of equal ones the first; a wrong one's error is its probability.
+  /// The most likely class, the first of equal ones; the error of a wrong one is its probability.
   std::vector<Prediction> predictions(const Batch& batch, const Batch& scores,
                                       const PredictionOptions& form) const override;
 
  protected:
-  /// Which of the metrics is the primary one.
+  /// The primary metric.
   virtual ClassMetricsOrder order() const { return ClassMetricsOrder::accuracy_first; }
 };
 
@@ -35,10 +35,10 @@ struct RankedClass {
   float probability = 0;
 };
 
-/// The `top` likeliest classes, ties by index.
+/// The `top` most likely classes, ties by index.
 std::vector<RankedClass> rank_classes(std::span<const float> probabilities, std::size_t top);
 
-/// The probabilities of one row of logits: exp(logit - max) over their sum.
+/// The softmax of one row of logits: exp(logit - max) over their sum.
 std::vector<float> softmax(std::span<const float> logits);
 
 }  // namespace ptrain

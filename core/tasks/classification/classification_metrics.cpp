@@ -13,15 +13,15 @@ double ratio(double part, double whole) { return whole == 0 ? 0.0 : part / whole
 double real(std::int64_t count) { return static_cast<double>(count); }  // exact below 2^53
 
 double matthews(const std::vector<ClassCounts>& classes) {
-  double samples = 0, right = 0, expected = 0, truths = 0, answers = 0;
+  double samples = 0, right = 0, expected = 0, labels = 0, predictions = 0;
   for (const ClassCounts& one : classes) {
-    samples += real(one.truths);
+    samples += real(one.labels);
     right += real(one.right);
-    expected += real(one.truths) * real(one.answers);
-    truths += real(one.truths) * real(one.truths);
-    answers += real(one.answers) * real(one.answers);
+    expected += real(one.labels) * real(one.predictions);
+    labels += real(one.labels) * real(one.labels);
+    predictions += real(one.predictions) * real(one.predictions);
   }
-  const double spread = (samples * samples - truths) * (samples * samples - answers);
+  const double spread = (samples * samples - labels) * (samples * samples - predictions);
   return spread <= 0 ? 0.0 : (right * samples - expected) / std::sqrt(spread);
 }
 
@@ -29,16 +29,16 @@ double mean_f1(const std::vector<ClassCounts>& classes) {
   double sum = 0, occurring = 0;
   for (const ClassCounts& one : classes) {
     sum += one.f1();
-    occurring += one.truths + one.answers > 0 ? 1 : 0;
+    occurring += one.labels + one.predictions > 0 ? 1 : 0;
   }
   return ratio(sum, occurring);
 }
 
 }  // namespace
 
-double ClassCounts::precision() const { return ratio(real(right), real(answers)); }
-double ClassCounts::recall() const { return ratio(real(right), real(truths)); }
-double ClassCounts::f1() const { return ratio(2 * real(right), real(truths + answers)); }
+double ClassCounts::precision() const { return ratio(real(right), real(predictions)); }
+double ClassCounts::recall() const { return ratio(real(right), real(labels)); }
+double ClassCounts::f1() const { return ratio(2 * real(right), real(labels + predictions)); }
 
 ClassificationMetrics::ClassificationMetrics(std::int64_t classes, std::vector<std::string> names,
                                              ClassMetricsOrder order)
@@ -48,19 +48,20 @@ std::vector<MetricInfo> ClassificationMetrics::infos(std::int64_t classes, Class
   const bool any = classes == 0, two = any || classes == 2;
   const char* of_1 = "of 1";
   std::vector<MetricInfo> infos{
-      {"top1", "top-1", of_1, MetricKind::fraction, true, "part whose likeliest class is the true one"}};
+      {"top1", "top-1", of_1, MetricKind::fraction, true, "fraction of samples whose most likely class is the label"}};
   const MetricInfo area{"auc", "AUC", of_1, MetricKind::score, true, "area under the ROC curve of class 1"};
   if (any || classes > 5) {
-    infos.push_back({"top5", "top-5", of_1, MetricKind::fraction, true, "part with the truth among the five likeliest",
-                     MetricView::brief});
+    infos.push_back({"top5", "top-5", of_1, MetricKind::fraction, true,
+                     "fraction of samples with the label among the five most likely classes", MetricView::brief});
   }
   if (two) infos.push_back({"f1", "F1", of_1, MetricKind::score, true, "F1 of class 1"});
   infos.push_back({"macro_f1", "macro F1", of_1, MetricKind::score, true,
-                   "mean F1 of the classes that occur, in truth or as an answer"});
-  infos.push_back({"mcc", "MCC", "", MetricKind::score, true, "Matthews correlation of truth and answers, -1 to 1"});
+                   "mean F1 of the classes that occur as label or prediction"});
+  infos.push_back(
+      {"mcc", "MCC", "", MetricKind::score, true, "Matthews correlation of labels and predictions, -1 to 1"});
   if (two) infos.insert(order == ClassMetricsOrder::ranking_first && !any ? infos.begin() : infos.end(), area);
   infos.push_back({"majority", "majority class", of_1, MetricKind::reference, true,
-                   "part of the samples in their most frequent class: top-1 of always answering that"});
+                   "fraction of samples in the most frequent class: top-1 of always predicting it"});
   infos.push_back(loss_info());
   return infos;
 }
@@ -85,7 +86,7 @@ void ClassificationMetrics::add(std::span<const float> logits, std::span<const s
     const auto label = static_cast<std::size_t>(labels[row]);
     std::size_t rank = 0, best = 0;
     for (std::size_t c = 0; c < classes; ++c) {
-      // Written so that NaN ranks above everything: a model that gives NaN is not counted as right.
+      // Written so that NaN ranks above everything: a prediction from NaN is not counted as correct.
       const bool below = c < label ? scores[c] < scores[label] : scores[c] <= scores[label];
       rank += c != label && !below ? 1 : 0;
       if (scores[c] > scores[best]) best = c;
@@ -127,10 +128,10 @@ void ClassificationMetrics::merge(std::span<const double> state) {
 std::vector<ClassCounts> ClassificationMetrics::by_class() const {
   std::vector<ClassCounts> classes(static_cast<std::size_t>(classes_));
   for (const auto& [cell, count] : confusion_) {
-    ClassCounts& label = classes[static_cast<std::size_t>(cell.first)];
-    label.truths += count;
-    label.right += cell.first == cell.second ? count : 0;
-    classes[static_cast<std::size_t>(cell.second)].answers += count;
+    ClassCounts& one = classes[static_cast<std::size_t>(cell.first)];
+    one.labels += count;
+    one.right += cell.first == cell.second ? count : 0;
+    classes[static_cast<std::size_t>(cell.second)].predictions += count;
   }
   return classes;
 }
@@ -139,7 +140,7 @@ ClassificationMetrics::Area ClassificationMetrics::area_under_curve() const {
   std::vector<Scored> sorted = scored_;
   if (std::any_of(sorted.begin(), sorted.end(), [](const Scored& one) { return std::isnan(one.score); })) return {};
   std::sort(sorted.begin(), sorted.end(), [](const Scored& a, const Scored& b) { return a.score < b.score; });
-  double positives = 0, negatives = 0, won = 0;  // pairs of one of each in which the positive scores higher
+  double positives = 0, negatives = 0, won = 0;  // pairs of one of each in which the positive has the higher score
   for (auto begin = sorted.begin(); begin != sorted.end();) {
     const auto end = std::find_if(begin, sorted.end(), [&](const Scored& one) { return one.score != begin->score; });
     const auto tied = static_cast<double>(std::count_if(begin, end, [](const Scored& one) { return one.positive; }));
@@ -169,14 +170,14 @@ std::vector<MetricValue> ClassificationMetrics::values() const {
   if (samples_ == 0) return values;
   const std::vector<ClassCounts> classes = by_class();
   const auto largest = std::max_element(classes.begin(), classes.end(),
-                                        [](const ClassCounts& a, const ClassCounts& b) { return a.truths < b.truths; });
+                                        [](const ClassCounts& a, const ClassCounts& b) { return a.labels < b.labels; });
   for (MetricValue& one : values) {
     if (one.name == "top1") one = fraction(one, top1_);
     if (one.name == "top5") one = fraction(one, top5_);
     if (one.name == "f1") one.value = classes[1].f1();
     if (one.name == "macro_f1") one.value = mean_f1(classes);
     if (one.name == "mcc") one.value = matthews(classes);
-    if (one.name == "majority") one = fraction(one, largest->truths);
+    if (one.name == "majority") one = fraction(one, largest->labels);
     if (one.name == loss_info().name && loss_samples_ > 0) one.value = mean_loss();
     if (one.name == "auc") {
       const Area area = area_under_curve();
@@ -194,7 +195,7 @@ std::optional<ClassificationReport> ClassificationMetrics::details() const {
   };
   ClassificationReport report;
   for (const ClassCounts& one : by_class()) {
-    report.classes.push_back({name(static_cast<std::int64_t>(report.classes.size())), one.truths, one.answers,
+    report.classes.push_back({name(static_cast<std::int64_t>(report.classes.size())), one.labels, one.predictions,
                               one.precision(), one.recall(), one.f1()});
   }
   for (const auto& [cell, count] : confusion_) report.confusion.push_back({name(cell.first), name(cell.second), count});

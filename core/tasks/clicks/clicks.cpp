@@ -9,7 +9,8 @@
 namespace ptrain {
 
 void Clicks::check(const Config& config, const RejectKey& reject) const {
-  if (config.data.class_weights.any()) reject("data.class_weights", config.model.entry.name + " weighs no classes");
+  if (config.data.class_weights.any())
+    reject("data.class_weights", config.model.entry.name + " does not support class weights");
   if (config.model.classes == 0 || config.model.classes == 2) return;
   reject("model.classes", fmt::format("clicks have 2 classes, got {}", config.model.classes));
 }

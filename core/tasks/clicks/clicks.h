@@ -1,4 +1,4 @@
-// Yes or no to each sample, by one logit: rows of tables that are clicked or not.
+// Binary prediction by one logit: whether rows of tables are clicked.
 #pragma once
 
 #include "core/tasks/classification/classification.h"
@@ -13,11 +13,11 @@ class Clicks final : public Classification {
   void check(const Config& config, const RejectKey& reject) const override;
   /// Binary cross entropy of logits [N, 1], of the second class, against labels [N].
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
-  /// The first class has the logit 0.
+  /// Adds the first class, whose logit is 0.
   Batch scores(Batch outputs) const override;
 
  protected:
-  /// Few are clicked: how well these are told from the others says more than how many are right.
+  /// Clicks are rare: the ranking says more than the accuracy.
   ClassMetricsOrder order() const override { return ClassMetricsOrder::ranking_first; }
 };
 

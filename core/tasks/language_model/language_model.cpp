@@ -12,11 +12,11 @@ namespace ptrain {
 void LanguageModel::check(const Config& config, const RejectKey& reject) const {
   const std::string& model = config.model.entry.name;
   if (config.model.classes > 1) {
-    reject("model.classes", model + " tells the next token of running text, which has no classes");
+    reject("model.classes", model + " predicts the next token of running text, which has no classes");
   }
-  reject_class_keys(config, reject, fmt::format("is of classes, which {} has none of", model));
+  reject_class_keys(config, reject, fmt::format("is for classes, which {} does not have", model));
   if (config.output.predictions) {
-    reject("output.predictions", fmt::format("lists samples with a label, {} has none", model));
+    reject("output.predictions", fmt::format("lists samples with a label, which {} does not have", model));
   }
 }
 

@@ -1,4 +1,4 @@
-// The next token behind each of a text's tokens.
+// Language modelling: predicts the next token after each of a text's tokens.
 #pragma once
 
 #include "core/tasks/task.h"
@@ -16,11 +16,11 @@ class LanguageModel final : public Task {
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
-  /// Logits of a vocabulary are by far the largest value: in training gradients take their place.
+  /// Logits over a vocabulary are by far the largest value: in training their memory is reused for gradients.
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
-  /// A deployed model goes on with a text.
+  /// A deployed model generates the continuation of a text.
   bool predicts_samples() const override { return false; }
-  /// The tokens of each row are its targets, one further on.
+  /// Sets each row's targets to its tokens, shifted by one.
   void collate(Batch& batch) const override;
 };
 

@@ -6,7 +6,7 @@
 namespace ptrain {
 
 std::vector<MetricInfo> LanguageModelMetrics::infos() {
-  return {{"perplexity", "perplexity", "", MetricKind::amount, false, "e to the loss of a token"}, loss_info()};
+  return {{"perplexity", "perplexity", "", MetricKind::amount, false, "exp of the mean loss per token"}, loss_info()};
 }
 
 void LanguageModelMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& /*scores*/) {
@@ -22,7 +22,7 @@ void LanguageModelMetrics::merge(std::span<const double> state) {
 }
 
 std::vector<MetricValue> LanguageModelMetrics::values() const {
-  constexpr double most = 700;  // whose exponential is a number
+  constexpr double most = 700;  // its exponential is finite
   const std::vector<MetricInfo> all = infos();
   if (samples_ == 0) return {measured(all[0], {}), measured(all[1], {})};
   return {measured(all[0], std::exp(std::min(mean_loss(), most))), measured(all[1], mean_loss())};

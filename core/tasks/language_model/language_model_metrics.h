@@ -1,4 +1,4 @@
-// How well running text is foretold, token by token.
+// Metrics of next-token prediction.
 #pragma once
 
 #include "core/tasks/metrics.h"
@@ -10,13 +10,13 @@ class LanguageModelMetrics final : public Metrics {
   static std::vector<MetricInfo> infos();
 
   bool reads_outputs() const override { return false; }
-  /// Weighs a batch's mean loss by its samples.
+  /// Adds a batch's mean loss, weighted by its samples.
   void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return samples_; }
   double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
-  /// Perplexity is e to the mean loss of a token.
+  /// Perplexity is exp of the mean loss per token.
   std::vector<MetricValue> values() const override;
 
  private:

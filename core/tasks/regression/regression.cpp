@@ -12,7 +12,7 @@
 namespace ptrain {
 
 void Regression::check(const Config& config, const RejectKey& reject) const {
-  constexpr const char* reason = "is of classes, which model.head regression has none of";
+  constexpr const char* reason = "is for classes, which model.head regression does not have";
   if (config.model.classes > 1) {
     reject("model.classes", fmt::format("model.head regression has 1 value, got {}", config.model.classes));
   }
@@ -39,7 +39,7 @@ std::vector<std::string> Regression::columns(const PredictionOptions& /*form*/) 
 std::vector<Prediction> Regression::predictions(const Batch& batch, const Batch& scores,
                                                 const PredictionOptions& /*form*/) const {
   const HostTensor& values = scores.at(tensor_names::logits);
-  const HostTensor* const truths = batch.find(tensor_names::values);
+  const HostTensor* const labels = batch.find(tensor_names::values);
   std::vector<Prediction> all;
   for (std::int64_t row = 0; row < batch.count; ++row) {
     const double value{values.row<float>(row)[0]};
@@ -49,8 +49,8 @@ std::vector<Prediction> Regression::predictions(const Batch& batch, const Batch&
     made.details = {{"value", value}};
     made.text = fmt::format("{:.4f}", value);
     made.cells = {fmt::format("{:.6g}", value)};
-    if (truths == nullptr || std::isnan(truths->row<float>(row)[0])) continue;
-    made.label = double{truths->row<float>(row)[0]};
+    if (labels == nullptr || std::isnan(labels->row<float>(row)[0])) continue;
+    made.label = double{labels->row<float>(row)[0]};
     made.error = std::abs(made.label.get<double>() - value);
   }
   return all;

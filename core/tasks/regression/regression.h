@@ -1,4 +1,4 @@
-// A value for each sample.
+// Regression: one value per sample.
 #pragma once
 
 #include "core/data/tensor_names.h"
@@ -18,7 +18,7 @@ class Regression final : public Task {
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   std::vector<std::string> columns(const PredictionOptions& form) const override;
-  /// The value; its error is how far it is off.
+  /// The value; its error is the distance from the label.
   std::vector<Prediction> predictions(const Batch& batch, const Batch& scores,
                                       const PredictionOptions& form) const override;
 };

@@ -9,7 +9,7 @@
 namespace ptrain {
 namespace {
 
-/// None where either are all the same, or not finite.
+/// None where all x or all y are equal, or one is not finite.
 std::optional<double> pearson(const std::vector<double>& x, const std::vector<double>& y) {
   const auto count = static_cast<double>(x.size());
   const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / count;
@@ -25,7 +25,7 @@ std::optional<double> pearson(const std::vector<double>& x, const std::vector<do
   return std::isfinite(result) ? std::optional(std::clamp(result, -1.0, 1.0)) : std::nullopt;
 }
 
-/// From 1 on; equal values share their mean rank. NaNs everywhere where there is one.
+/// Ranks from 1 on; equal values share their mean rank. All NaN if a value is NaN.
 std::vector<double> assign_ranks(const std::vector<double>& values) {
   if (std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); })) return values;
   std::vector<std::size_t> order(values.size());
@@ -39,7 +39,7 @@ std::vector<double> assign_ranks(const std::vector<double>& values) {
   return ranks;
 }
 
-/// Fisher's error of a correlation of `samples` pairs, as it is on the correlation's own scale.
+/// Fisher's standard error of a correlation of `samples` pairs, on the correlation's own scale.
 std::optional<double> correlation_error(std::optional<double> correlation, std::int64_t samples) {
   if (!correlation || samples < 4) return std::nullopt;
   const double centre = std::atanh(std::clamp(*correlation, -1 + 1e-12, 1 - 1e-12));
@@ -50,42 +50,42 @@ std::optional<double> correlation_error(std::optional<double> correlation, std::
 }  // namespace
 
 std::vector<MetricInfo> RegressionMetrics::infos() {
-  return {{"pearson", "Pearson", "", MetricKind::score, true, "Pearson correlation of values and true ones, -1 to 1"},
+  return {{"pearson", "Pearson", "", MetricKind::score, true, "Pearson correlation of predictions and labels, -1 to 1"},
           {"spearman", "Spearman", "", MetricKind::score, true, "Spearman's rank correlation, ties by their mean rank",
            MetricView::brief},
           {"mse", "MSE", "", MetricKind::amount, false, "mean squared error"},
           loss_info()};
 }
 
-void RegressionMetrics::add(std::span<const float> values, std::span<const float> truths) {
+void RegressionMetrics::add(std::span<const float> values, std::span<const float> labels) {
   values_.insert(values_.end(), values.begin(), values.end());
-  truths_.insert(truths_.end(), truths.begin(), truths.end());
+  labels_.insert(labels_.end(), labels.begin(), labels.end());
 }
 
 void RegressionMetrics::add_batch(const Batch& batch, std::optional<double> /*loss*/, const Batch& scores) {
   if (!batch.has(tensor_names::values)) return;
-  const auto values = scores.values<float>(tensor_names::logits), truths = batch.values<float>(tensor_names::values);
+  const auto values = scores.values<float>(tensor_names::logits), labels = batch.values<float>(tensor_names::values);
   for (std::size_t row = 0; row < static_cast<std::size_t>(batch.count); ++row) {
-    if (!std::isnan(truths[row])) add(values.subspan(row, 1), truths.subspan(row, 1));
+    if (!std::isnan(labels[row])) add(values.subspan(row, 1), labels.subspan(row, 1));
   }
 }
 
 std::vector<double> RegressionMetrics::state() const {
   std::vector<double> state = values_;
-  state.insert(state.end(), truths_.begin(), truths_.end());
+  state.insert(state.end(), labels_.begin(), labels_.end());
   return state;
 }
 
 void RegressionMetrics::merge(std::span<const double> state) {
   const auto half = state.begin() + static_cast<std::ptrdiff_t>(state.size() / 2);
   values_.insert(values_.end(), state.begin(), half);
-  truths_.insert(truths_.end(), half, state.end());
+  labels_.insert(labels_.end(), half, state.end());
 }
 
 std::optional<double> RegressionMetrics::mean_squared_error() const {
   if (values_.empty()) return std::nullopt;
   double squares = 0;
-  for (std::size_t i = 0; i < values_.size(); ++i) squares += (values_[i] - truths_[i]) * (values_[i] - truths_[i]);
+  for (std::size_t i = 0; i < values_.size(); ++i) squares += (values_[i] - labels_[i]) * (values_[i] - labels_[i]);
   return squares / static_cast<double>(values_.size());
 }
 
@@ -93,8 +93,8 @@ std::vector<MetricValue> RegressionMetrics::values() const {
   const std::vector<MetricInfo> all = infos();
   std::optional<double> linear, by_rank;
   if (!values_.empty()) {
-    linear = pearson(values_, truths_);
-    by_rank = pearson(assign_ranks(values_), assign_ranks(truths_));
+    linear = pearson(values_, labels_);
+    by_rank = pearson(assign_ranks(values_), assign_ranks(labels_));
   }
   const std::optional<double> squared = mean_squared_error();
   return {measured(all[0], linear, correlation_error(linear, samples())),

@@ -16,7 +16,7 @@ constexpr float auxiliary_weight = 0.5f;
 }  // namespace
 
 void Segmentation::check(const Config& config, const RejectKey& reject) const {
-  constexpr const char* reason = "is of images that have one class each, here each pixel has one";
+  constexpr const char* reason = "is for images with one class each, here each pixel has one";
   if (config.model.classes == 1) reject("model.classes", "expected at least 2, or 0 to take the data's, got 1");
   reject_class_keys(config, reject, reason);
   if (config.train.mixup > 0) reject("train.mixup", reason);
@@ -57,7 +57,7 @@ Batch Segmentation::mirrored(Batch scores) const {
 
 namespace {
 
-/// The likeliest class of each pixel [N, H, W].
+/// The most likely class of each pixel [N, H, W].
 HostTensor likeliest_classes(const HostTensor& logits) {
   const std::vector<std::int64_t>& dims = logits.shape().dims();
   const auto classes = static_cast<std::size_t>(dims.back());
@@ -84,7 +84,7 @@ std::vector<std::string> Segmentation::columns(const PredictionOptions& form) co
 
 namespace {
 
-/// By class, the share of the pixels that have one.
+/// By class, its share of the pixels that have a class.
 std::vector<double> shares(std::span<const std::int32_t> labels, std::size_t classes) {
   std::vector<double> shares(classes);
   const auto labelled = static_cast<double>(std::ranges::count_if(labels, [](std::int32_t one) { return one >= 0; }));
@@ -102,11 +102,11 @@ Prediction::Json by_name(const std::vector<double>& shares, const PredictionOpti
   return named;
 }
 
-double part_wrong(std::span<const std::int32_t> labels, std::span<const std::int32_t> truths) {
+double wrong_fraction(std::span<const std::int32_t> predictions, std::span<const std::int32_t> labels) {
   double wrong = 0, known = 0;
-  for (std::size_t i = 0; i < truths.size(); ++i) {
-    known += truths[i] >= 0 ? 1 : 0;
-    wrong += truths[i] >= 0 && labels[i] != truths[i] ? 1 : 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    known += labels[i] >= 0 ? 1 : 0;
+    wrong += labels[i] >= 0 && predictions[i] != labels[i] ? 1 : 0;
   }
   return known > 0 ? wrong / known : 0;
 }
@@ -130,7 +130,7 @@ std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batc
     for (const double share : found) made.cells.push_back(fmt::format("{:.6g}", share));
     if (masks == nullptr) continue;
     made.label = by_name(shares(masks->row<std::int32_t>(row), form.class_names.size()), form);
-    made.error = part_wrong(labels.row<std::int32_t>(row), masks->row<std::int32_t>(row));
+    made.error = wrong_fraction(labels.row<std::int32_t>(row), masks->row<std::int32_t>(row));
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// One of some classes for each pixel of an image.
+// Semantic segmentation: one class for each pixel of an image.
 #pragma once
 
 #include "core/data/tensor_names.h"
@@ -14,19 +14,18 @@ class Segmentation final : public Task {
   std::vector<std::string> targets() const override { return {tensor_names::masks}; }
   void check(const Config& config, const RejectKey& reject) const override;
   /// Softmax cross entropy of logits [N, H, W, classes] against masks [N, H, W], over the pixels that have a class;
-  /// half as much of the model's auxiliary logits, where it has some (Zhao et al. 2017; torchvision's references weigh
-  /// so).
+  /// plus half that of the model's auxiliary logits, if any (Zhao et al. 2017; the weight in torchvision's references).
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
-  /// In training gradients take their place.
+  /// In training their memory is reused for gradients.
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   Batch mirrored(Batch scores) const override;
-  /// The likeliest class of each pixel, of equal ones the first: i32 [N, H, W] beside the logits.
+  /// Adds the most likely class of each pixel, the first of equal ones: i32 [N, H, W].
   Batch answers(Batch scores) const override;
-  /// The share of the pixels that each class has.
+  /// One column per class: its share of the pixels.
   std::vector<std::string> columns(const PredictionOptions& form) const override;
-  /// The same by name, classes that have pixels alone; a wrong one's error is the part of the pixels that is wrong.
+  /// The classes that pixels have, by name, with their shares; the error is the fraction of wrong pixels.
   std::vector<Prediction> predictions(const Batch& batch, const Batch& scores,
                                       const PredictionOptions& form) const override;
 };

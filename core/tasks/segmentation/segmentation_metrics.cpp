@@ -13,7 +13,7 @@ std::int32_t likeliest_class(std::span<const float> logits) {
 
 std::vector<MetricInfo> SegmentationMetrics::infos() {
   return {{"miou", "mIoU", "of 1", MetricKind::score, true, "mean over classes of intersection over union"},
-          {"pixel_accuracy", "pixel accuracy", "of 1", MetricKind::score, true, "part of the pixels that are right",
+          {"pixel_accuracy", "pixel accuracy", "of 1", MetricKind::score, true, "fraction of correct pixels",
            MetricView::brief},
           loss_info()};
 }
@@ -24,12 +24,12 @@ void SegmentationMetrics::add_batch(const Batch& batch, std::optional<double> lo
   const HostTensor& logits = scores.at(tensor_names::logits);
   const auto classes = static_cast<std::size_t>(classes_);
   for (std::int64_t row = 0; row < batch.count; ++row) {
-    const auto truths = masks->row<std::int32_t>(row);
+    const auto labels = masks->row<std::int32_t>(row);
     const auto pixels = logits.row<float>(row);
-    for (std::size_t i = 0; i < truths.size(); ++i) {
-      if (truths[i] < 0) continue;
-      const auto answer = static_cast<std::size_t>(likeliest_class(pixels.subspan(i * classes, classes)));
-      ++confusion_[static_cast<std::size_t>(truths[i]) * classes + answer];
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      if (labels[i] < 0) continue;
+      const auto prediction = static_cast<std::size_t>(likeliest_class(pixels.subspan(i * classes, classes)));
+      ++confusion_[static_cast<std::size_t>(labels[i]) * classes + prediction];
     }
   }
   samples_ += batch.count;
@@ -55,17 +55,17 @@ std::vector<MetricValue> SegmentationMetrics::values() const {
   const auto classes = static_cast<std::size_t>(classes_);
   double overlaps = 0, occurring = 0, right = 0, pixels = 0;
   for (std::size_t one = 0; one < classes; ++one) {
-    std::int64_t truths = 0, answers = 0;
+    std::int64_t labelled = 0, predicted = 0;
     for (std::size_t other = 0; other < classes; ++other) {
-      truths += confusion_[one * classes + other];
-      answers += confusion_[other * classes + one];
+      labelled += confusion_[one * classes + other];
+      predicted += confusion_[other * classes + one];
     }
-    const std::int64_t both = confusion_[one * classes + one], either = truths + answers - both;
-    right += static_cast<double>(both);
-    pixels += static_cast<double>(truths);
-    if (either == 0) continue;
+    const std::int64_t intersection = confusion_[one * classes + one], union_size = labelled + predicted - intersection;
+    right += static_cast<double>(intersection);
+    pixels += static_cast<double>(labelled);
+    if (union_size == 0) continue;
     ++occurring;
-    overlaps += static_cast<double>(both) / static_cast<double>(either);
+    overlaps += static_cast<double>(intersection) / static_cast<double>(union_size);
   }
   const auto mean = [](double sum, double count) { return count > 0 ? std::optional(sum / count) : std::nullopt; };
   return {measured(all[0], mean(overlaps, occurring)), measured(all[1], mean(right, pixels)),

@@ -1,4 +1,4 @@
-// Which pixels are given their class.
+// Metrics of semantic segmentation.
 #pragma once
 
 #include "core/tasks/metrics.h"
@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-/// The place of the largest of a pixel's logits, of equal ones the first.
+/// The index of the largest of a pixel's logits, the first of equal ones.
 std::int32_t likeliest_class(std::span<const float> logits);
 
 class SegmentationMetrics final : public Metrics {
@@ -19,19 +19,19 @@ class SegmentationMetrics final : public Metrics {
 
   static std::vector<MetricInfo> infos();
 
-  /// Pixels without a class, and images without a mask, are passed over.
+  /// Pixels without a class, and images without a mask, are skipped.
   void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::int64_t samples() const override { return samples_; }
   double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
-  /// The mean over classes, of those that occur as label or answer, of intersection over union (Everingham et al., "The
-  /// PASCAL visual object classes challenge", 2010); the part of the pixels that are right.
+  /// The mean intersection over union of the classes that occur as label or prediction (Everingham et al., "The PASCAL
+  /// visual object classes challenge", 2010); the fraction of correct pixels.
   std::vector<MetricValue> values() const override;
 
  private:
   std::int64_t classes_;
-  std::vector<std::int64_t> confusion_;  // [label, answer], pixels
+  std::vector<std::int64_t> confusion_;  // [label, prediction], pixels
   std::int64_t samples_ = 0;
   double loss_sum_ = 0;
   bool has_loss_ = false;

@@ -3,8 +3,8 @@
 namespace ptrain {
 
 std::vector<float> class_weights(const Config& config, const Dataset& training) {
-  const ClassWeights& asked = config.data.class_weights;
-  if (!asked.balanced) return {asked.given.begin(), asked.given.end()};
+  const ClassWeights& requested = config.data.class_weights;
+  if (!requested.balanced) return {requested.given.begin(), requested.given.end()};
   std::vector<std::int64_t> counts(static_cast<std::size_t>(config.model.classes));
   for (std::int64_t i = 0; i < training.size(); ++i) ++counts[static_cast<std::size_t>(training.label(i))];
   const double share = static_cast<double>(training.size()) / static_cast<double>(counts.size());

@@ -1,4 +1,4 @@
-// What classes weigh in the training loss.
+// Class weights in the training loss.
 #pragma once
 
 #include "core/config/config.h"
@@ -8,8 +8,8 @@
 
 namespace ptrain {
 
-/// By class, as data.class_weights says; empty where it says nothing. balanced: n / (classes * n_c), of the n samples
-/// of `training` (scikit-learn's definition), and 1 for a class without any.
+/// By class, from data.class_weights; empty if not set. balanced: n / (classes * n_c), for the n samples of `training`
+/// (scikit-learn's definition), and 1 for a class without samples.
 std::vector<float> class_weights(const Config& config, const Dataset& training);
 
 }  // namespace ptrain

@@ -13,15 +13,15 @@ namespace {
 
 MakeImageDecoder image_decoders(const Config& config, Backend& backend, const Ranks& ranks) {
   if (config.data.decoder != Decoder::gpu || !find_source_row(config.data.source).entry.has_encoded_images()) return {};
-  // Memory that a loader takes on a device may wait for sums that wait for other ranks.
-  if (ranks.world_size() > 1) reject(fmt::format("it is made for one rank, here are {}", ranks.world_size()));
+  // A loader's allocation on a device may wait for sums that wait for other ranks.
+  if (ranks.world_size() > 1) reject(fmt::format("it supports one rank, here are {}", ranks.world_size()));
   MakeImageDecoder decoders;
   try {
     decoders = backend.image_decoders();
   } catch (const Error& error) {
     reject(error.what());
   }
-  if (!decoders) reject(fmt::format("device {} decodes no images, it needs device cuda", backend.name()));
+  if (!decoders) reject(fmt::format("device {} cannot decode images, device cuda is required", backend.name()));
   return decoders;
 }
 

@@ -1,4 +1,4 @@
-// What decodes the images of a run.
+// Selects the image decoders of a run.
 #pragma once
 
 #include "core/config/config.h"
@@ -7,8 +7,8 @@
 
 namespace ptrain {
 
-/// The device's decoders where data.decoder is gpu and read; empty: the host decodes. Throws Error{usage} saying why
-/// they cannot decode.
+/// The device's decoders if data.decoder is gpu and applies; empty: the host decodes. Throws Error{usage} saying why
+/// they are unavailable.
 MakeImageDecoder image_decoders(const Config& config, Backend& backend, const Ranks& ranks);
 
 }  // namespace ptrain

@@ -21,7 +21,7 @@ class Draws {
 
   double uniform() { return static_cast<double>(stream_.uniform(element_++)); }
   int below(int count) { return std::min(count - 1, static_cast<int>(uniform() * count)); }
-  /// From Beta(a, a), by Jöhnk's method.
+  /// Draws from Beta(a, a), by Jöhnk's method.
   double beta(double a) {
     for (;;) {
       const double x = std::pow(uniform(), 1 / a), y = std::pow(uniform(), 1 / a);
@@ -67,7 +67,7 @@ Batch mix_rows(const Batch& batch, const MixDraw& draw) {
   const std::size_t image_bytes = line_bytes * static_cast<std::size_t>(size.height);
   const HostTensor& images = batch.at(tensor_names::images);
   HostTensor& mixed_images = mixed.at(tensor_names::images);
-  const auto bytes = static_cast<std::size_t>(images.row_count());  // of a row: an image, or a clip's frames
+  const auto bytes = static_cast<std::size_t>(images.row_count());  // per row: an image, or a clip's frames
   const auto share = static_cast<float>(draw.share);
   parallel_for(batch.count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (auto row = static_cast<std::size_t>(begin); row < static_cast<std::size_t>(end); ++row) {

@@ -7,7 +7,7 @@ Loader& PhasedLoader::at(std::int64_t step) {
   const bool enters = !loader_ || phase != phase_;
   if (enters) enter(phase);
   const auto [epoch, index] = counts_.position(step);
-  // With accumulation an epoch may have batches that make no whole step.
+  // With gradient accumulation an epoch may have leftover batches that do not fill a step.
   const std::int64_t micro_steps = config_.train.accumulate_steps;
   if (enters || (index == 0 && micro_steps > 1)) loader_->seek(epoch, index * micro_steps);
   return *loader_;

@@ -1,4 +1,4 @@
-// The batches of a training, by step: a loader for each phase, one at a time.
+// The batches of a training, by step: one loader per phase, one at a time.
 #pragma once
 
 #include "core/train/phases.h"
@@ -14,14 +14,14 @@ class PhasedLoader {
                const MakeImageDecoder& decoders)
       : config_(config), data_(data), ranks_(ranks), counts_(counts), decoders_(decoders) {}
 
-  /// The loader whose next batches are step `step`'s, counted from 0; steps follow one another, from any one on. The
-  /// reference holds until the next call.
+  /// The loader whose next batches are for step `step`, counted from 0; steps are consecutive, from any first one. The
+  /// reference is valid until the next call.
   Loader& at(std::int64_t step);
 
-  /// Distinct bad samples of each phase so far, added up, and the last one's message.
+  /// Sum of the distinct bad samples of each phase so far, and the last one's message.
   std::int64_t bad_samples() const;
   std::string last_bad_sample() const;
-  /// Images of all phases that the device decoded.
+  /// Number of images in all phases that the device decoded.
   std::int64_t device_decoded() const;
 
  private:

@@ -16,8 +16,8 @@ struct CachedDeviceRates {
   DeviceRates rates;
 
   void describe(Fields& field) {
-    field.document("ptrain.rates/1", "How fast a device computes, as measured.");
-    field("device", device, "what the rates hold for");
+    field.document("ptrain.rates/1", "Measured compute rates of a device.");
+    field("device", device, "device that the rates are valid for");
     field("rates", rates, "");
   }
 };
@@ -26,7 +26,7 @@ std::string describe_device(KernelLibrary& kernels, const KernelOptions& options
   return kernels.search_cache().device() + (options.tf32 ? ", TF32" : "");
 }
 
-/// Empty where nothing is kept.
+/// Empty if nothing is cached.
 std::filesystem::path find_file(const std::string& device) {
   const std::filesystem::path folder = cache_directory();
   return folder.empty() ? folder : folder / fmt::format("rates-{:016x}.json", fnv1a64(device));
@@ -41,7 +41,7 @@ DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options) 
     try {
       const auto known = read_document<CachedDeviceRates>(path);
       if (known.device == device) return known.rates;
-    } catch (const std::exception&) {  // one that cannot be read counts as none
+    } catch (const std::exception&) {  // an unreadable file counts as none
     }
   }
   return renew_rates(backend, options);
@@ -55,7 +55,7 @@ DeviceRates renew_rates(Backend& backend, const KernelOptions& options) {
     make_own_folder(path.parent_path());
     write_document(measured, path, Flush::no);
     std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  } catch (const std::exception&) {  // a cache that cannot be written costs the next run the measurement
+  } catch (const std::exception&) {  // without the cache the next run measures again
   }
   return measured.rates;
 }

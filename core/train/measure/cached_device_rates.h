@@ -1,15 +1,16 @@
-// The device's rates, measured once and kept beside what searches chose: every run of a machine sees the same figures.
+// The device's rates, measured once and cached next to the search results, so that all runs of a machine use the same
+// values.
 #pragma once
 
 #include "core/exec/rates.h"
 
 namespace ptrain {
 
-/// What was measured here before, else measured now and kept (in cache_directory(), by device, libraries, cap on
-/// instruction sets and threads).
+/// The cached rates, else measured now and cached (in cache_directory(), by device, libraries, instruction set limit
+/// and threads).
 DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options);
 
-/// Measured now, and kept in place of what was known.
+/// Measures the rates again and replaces the cached ones.
 DeviceRates renew_rates(Backend& backend, const KernelOptions& options);
 
 }  // namespace ptrain

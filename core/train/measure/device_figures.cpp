@@ -14,7 +14,7 @@
 namespace ptrain {
 namespace {
 
-/// What the run's matrix products compute in.
+/// The precision of the run's matrix products.
 DType run_precision(const Config& config, const KernelLibrary& kernels) {
   if (config.amp.level == AmpLevel::O0) return DType::f32;
   return training_options(config, kernels.preferred_low_precision()).amp.dtype;
@@ -54,7 +54,7 @@ double peak_beside_steps(double achieved, const std::function<double()>& measure
   const std::string found = fmt::format(
       "mfu: steps did {:.4g} FLOP/s, more than the {:.4g} of one matrix product; measured again, it does {:.4g}",
       achieved, first, peak);
-  observer.on_note(achieved <= peak ? found : found + ": mfu is above 1, of a peak that the steps pass");
+  observer.on_note(achieved <= peak ? found : found + ": mfu is above 1, since the steps exceed the measured peak");
   return peak;
 }
 

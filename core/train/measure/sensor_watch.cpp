@@ -7,7 +7,7 @@
 namespace ptrain {
 namespace {
 
-/// Of the samples that have the value.
+/// Over the samples that have the value.
 std::optional<RangeReport> summarize_range(const std::vector<SensorSample>& samples,
                                            std::optional<double> SensorSample::*value) {
   RangeReport range;
@@ -25,7 +25,7 @@ std::optional<RangeReport> summarize_range(const std::vector<SensorSample>& samp
   return range;
 }
 
-/// By the device's own counter, else by mean power and time.
+/// From the device's own counter, else from mean power and time.
 std::optional<double> estimate_energy(const std::vector<SensorSample>& samples, const std::optional<RangeReport>& watts,
                                       double seconds) {
   if (samples.front().joules && samples.back().joules) return *samples.back().joules - *samples.front().joules;

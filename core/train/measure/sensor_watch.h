@@ -1,4 +1,4 @@
-// A device's power, clocks, temperature and throttling while steps are measured.
+// Monitors a device's power, clocks, temperature and throttling while steps are measured.
 #pragma once
 
 #include "core/exec/sensors.h"
@@ -11,7 +11,7 @@
 
 namespace ptrain {
 
-/// Looks at a device from a thread of its own between start() and stop().
+/// Samples a device's sensors in a separate thread between start() and stop().
 class SensorWatch {
  public:
   explicit SensorWatch(std::unique_ptr<Sensors> sensors,
@@ -19,9 +19,9 @@ class SensorWatch {
       : sensors_(std::move(sensors)), interval_(interval) {}
   ~SensorWatch() { end(); }
 
-  /// Forgets what was seen before.
+  /// Discards earlier samples and starts.
   void start();
-  /// What was seen since start(); absent when it was never started.
+  /// Summary of the samples since start(); absent if it was never started.
   std::optional<GpuReport> stop();
 
  private:
@@ -34,7 +34,7 @@ class SensorWatch {
   std::condition_variable wake_;
   bool stopping_ = false;
   std::thread thread_;
-  std::vector<SensorSample> samples_;  // the thread's while it runs
+  std::vector<SensorSample> samples_;  // owned by the thread while it runs
   std::chrono::steady_clock::time_point started_;
 };
 

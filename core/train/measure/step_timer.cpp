@@ -11,7 +11,7 @@
 namespace ptrain {
 namespace {
 
-/// Null where the device has none, or none that can be read.
+/// Null if the device has no readable sensors.
 std::unique_ptr<SensorWatch> watch_sensors(const Instruments& instruments, TrainObserver& observer) {
   try {
     std::unique_ptr<Sensors> sensors = instruments.make_sensors();
@@ -89,7 +89,7 @@ void StepTimer::measure_exchange(Collectives& gradients, Backend& backend, std::
   const Communicator& communicator = *ranks_.communicator();
   Exchanged exchanged;
   exchanged.engine = std::string(communicator.transport().engine());
-  exchanged.steps = std::max<std::int64_t>(0, steps_ - figures_.warmup_steps);  // since begin(), if it came to that
+  exchanged.steps = std::max<std::int64_t>(0, steps_ - figures_.warmup_steps);  // since begin(), if it was called
   exchanged.times = communicator.times() - exchanged_before_;
   for (std::size_t rank = 0; rank < figures_.ranks.size(); ++rank) {
     figures_.ranks[rank].host = communicator.transport().host_index(static_cast<int>(rank));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<const char*, 2> lanes{"host", "ops"};
 
-/// What is done a second; none of nothing.
+/// Amount per second; null if nothing was done.
 nlohmann::json rate(double amount, double seconds) {
   return amount > 0 && seconds > 0 ? nlohmann::json(amount / seconds * 1e-9) : nlohmann::json(nullptr);
 }

@@ -13,25 +13,25 @@
 
 namespace ptrain {
 
-/// Where a run leaves it.
+/// The path of a run's trace.
 inline std::filesystem::path trace_path(const Config& config) {
   return std::filesystem::path(config.output.dir) / "trace.json";
 }
 
 class Trace {
  public:
-  /// Of `steps` steps at most, from the one behind `warmup` steps of the run on, or the run's last ones.
+  /// Traces up to `steps` steps, from the first after `warmup` steps of the run on, or the run's last ones.
   Trace(std::int64_t warmup, std::int64_t steps, std::int64_t total_steps);
 
-  /// Whether step `step`, counted from 0 over the whole training, is to be traced; asked in order, for every step.
+  /// Whether step `step`, counted from 0 over the whole training, is to be traced; call it for every step in order.
   bool wants(std::int64_t step);
 
-  /// What the host did from `begin` on, in seconds of any one clock.
+  /// Adds work of the host from `begin` on, in seconds of any one clock.
   void add(const std::string& what, double begin, double seconds);
-  /// One run of a plan, op after op; its laps in `nodes`.
+  /// Adds one run of a plan, op by op, with the times in `nodes`.
   void add_ops(double begin, std::span<const NodeProfile> nodes);
 
-  /// Whole or not at all. Throws Error{failed}.
+  /// Writes the whole file or nothing. Throws Error{failed}.
   void write(const std::filesystem::path& path) const;
 
  private:

@@ -39,7 +39,7 @@ std::int64_t largest_batch(const Config& config, DType preferred, const Model& m
     bucket.rows = batch;
     return estimate_memory(config, preferred, model, bucket).total() <= bytes;
   };
-  // A batch of one may be none that trains: batch statistics of one pixel a channel are of one value.
+  // A batch of one may not be trainable: batch statistics of one pixel per channel would be of one value.
   const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
   if (!fits(smallest)) return 0;
   std::int64_t low = smallest, high = 2 * smallest;
@@ -67,7 +67,7 @@ void require_memory(const Config& config, Backend& backend, const Model& model, 
                                                        : fmt::format("data.batch_size: {}", batch.rows);
     throw OutOfMemory(
         fmt::format("{} needs {} MiB by the memory plan, but {} MiB are available{}: {}", what, needed >> 20,
-                    available >> 20, ranks.several() ? " to each rank" : "",
+                    available >> 20, ranks.several() ? " per rank" : "",
                     fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 2 fits")));
   }
 }

@@ -1,4 +1,4 @@
-// What a training step will take, before anything runs.
+// Estimates the memory of a training step before it runs.
 #pragma once
 
 #include "core/config/config.h"
@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-/// Numbers that training changes: what weights files hold but for running statistics.
+/// Number of trainable values: those in weights files without running statistics.
 std::int64_t parameter_count(const Model& model);
 
 struct MemoryEstimate {
@@ -18,17 +18,17 @@ struct MemoryEstimate {
   std::int64_t total() const { return variables + arena + inputs; }
 };
 
-/// Memory of a training step on such a batch, kernels' workspace not included. `preferred`: the low precision of
+/// Memory of a training step on such a batch, without kernels' workspace. `preferred`: the low precision of
 /// KernelLibrary::preferred_low_precision().
 MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const Bucket& batch);
 
-/// How many rows a batch of these other extents may have for its estimate to stay within `bytes`; 0 when not even one
-/// does.
+/// The largest number of rows in a batch of these other extents whose estimate stays within `bytes`; 0 when not even
+/// one does.
 std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, const Bucket& extents,
                            std::int64_t bytes);
 
-/// Throws OutOfMemory, with the plan's figure and a batch that fits, unless a step of each phase and `workspace` bytes
-/// beside it fit into the memory that is this rank's.
+/// Throws OutOfMemory, with the plan's size and a batch that fits, unless a step of each phase plus `workspace` bytes
+/// fits into this rank's memory.
 void require_memory(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
                     std::int64_t workspace);
 

@@ -8,13 +8,13 @@
 namespace ptrain {
 namespace {
 
-// Shares of a data sheet's rates that kernels are taken to reach. Assumed, not measured: copies on an H200 were seen at
-// 0.9 of its bandwidth, kernels of several streams at 0.56 to 0.8; dense products at 0.8; convolutions at half of that.
+// Fractions of a data sheet's rates that kernels are assumed to reach, not measured: copies on an H200 reached 0.9 of
+// its bandwidth, kernels of several streams 0.56 to 0.8; dense products 0.8; convolutions half of that.
 constexpr double bandwidth_share = 0.75;
 constexpr double convolution_share = 0.38;
 constexpr double product_share = 0.65;
 constexpr double attention_share = 0.4;
-constexpr double vector_share = 0.5;  // of fp32, by ops that are no products
+constexpr double vector_share = 0.5;  // of fp32, for ops that are not products
 constexpr double launch_seconds = 2e-6;
 
 /// FLOP/s of an op.
@@ -25,7 +25,7 @@ double attained_flops(std::string_view type, DType dtype, const GpuRates& rates,
   return vector_share * rates.fp32;
 }
 
-/// Bytes of the mask in memory that the CUDA backend's attention: flash_mask draws for dropout, and reads.
+/// Bytes of the dropout mask that the CUDA backend's attention: flash_mask writes to memory and reads.
 double mask_bytes(const NodeProblem& problem) {
   const std::string_view type = problem.op->type();
   if (!type.starts_with("attention")) return 0;
@@ -45,7 +45,7 @@ double estimate_seconds(std::span<const NodeProblem> problems, const GpuRates& r
   return seconds;
 }
 
-/// The CUDA backend has fused convolutions in fp16 only.
+/// The CUDA backend has fused convolutions only in fp16.
 FusionPolicy fuse_where_predicted_faster(const GpuRates& rates, bool tf32) {
   return [=](const FusionChoice& choice) {
     const bool is_fp16 = std::all_of(choice.fused.begin(), choice.fused.end(), [](const NodeProblem& problem) {

@@ -1,5 +1,5 @@
-// A training step's time on a GPU by its data sheet, without one: each node takes as long as its bytes or its
-// arithmetic take, whichever is longer (the roofline model: Williams, Waterman, Patterson, CACM 52(4), 2009).
+// Estimates a training step's time on a GPU from its data sheet: each node takes the time of its bytes or of its
+// arithmetic, whichever is longer (the roofline model: Williams, Waterman, Patterson, CACM 52(4), 2009).
 #pragma once
 
 #include "core/base/gpu_datasheet.h"
@@ -12,7 +12,7 @@
 
 namespace ptrain {
 
-/// What a node's time is bound by.
+/// The bottleneck of a node.
 enum class Bound { memory, arithmetic, launch };
 std::string_view to_string(Bound bound);
 
@@ -30,11 +30,11 @@ struct StepEstimate {
   double samples_per_second = 0;
 };
 
-/// One run of `problem` on a GPU of these rates.
+/// Estimates one run of `problem` on a GPU of these rates.
 NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, bool tf32);
 
-/// A step as `config` says on one GPU whose low precision is fp16 unless `config` names another. Norms are fused into
-/// convolutions (`fusion: full`) in fp16 where that is predicted to be faster.
+/// Estimates a step of `config` on one GPU whose low precision is fp16 unless `config` names another. Norms are fused
+/// into convolutions (`fusion: full`) in fp16 if that is predicted to be faster.
 StepEstimate estimate_step_time(const Config& config, const Model& model, const GpuRates& rates);
 
 }  // namespace ptrain

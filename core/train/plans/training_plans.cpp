@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-/// Batches that are looked at before training.
+/// Number of batches for which plans are compiled before training.
 constexpr int first_batches = 32;
 
 }  // namespace

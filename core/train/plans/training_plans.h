@@ -1,4 +1,4 @@
-// The plans of a run, for training and for evaluation, over the same variables and memory.
+// The plans of a run, for training and for evaluation, which share variables and memory.
 #pragma once
 
 #include "core/config/config.h"
@@ -17,7 +17,7 @@
 
 namespace ptrain {
 
-/// What is known of a run before it takes memory.
+/// Known before memory is allocated.
 struct PlannedFigures {
   bool loss_scaling = false;
   AmpSummary amp;
@@ -28,25 +28,25 @@ struct PlannedFigures {
   double bytes_per_sample = 0;
   double search_seconds = 0;                       // choosing and compiling kernels, so far
   std::string search_hash;                         // over all choices of the search
-  std::map<std::string, float> loss_weights = {};  // by name, of several losses
+  std::map<std::string, float> loss_weights = {};  // by name, for several losses
 };
 
 class TrainingPlans {
  public:
-  /// `gradients` exchanges them with the other ranks; null: there are none. All must outlive the plans.
+  /// `gradients` exchanges gradients with the other ranks; null: one rank. All must outlive the plans.
   TrainingPlans(const Config& config, Backend& backend, const Model& model, const Ranks& ranks, Collectives* gradients,
                 TrainObserver& observer);
   TrainingPlans(const TrainingPlans&) = delete;
   TrainingPlans& operator=(const TrainingPlans&) = delete;
 
-  /// Compiles what the first batches of the data need; `evaluation` may be null. Takes no memory for variables or
-  /// activations. Rank 0 searches for kernels while the others wait, so that one search's timings do not disturb
-  /// another's and all ranks of a machine choose alike.
+  /// Compiles plans for the first batches of the data; `evaluation` may be null. Allocates no variables or activations.
+  /// Rank 0 searches for kernels while the others wait, so that searches do not disturb each other's timings and all
+  /// ranks of a machine choose alike.
   void compile(const Dataset& training, const Dataset* evaluation);
-  /// Takes memory for the variables and the plans, those of batches to come included.
+  /// Allocates the variables and the plans' memory, also for later batches.
   void allocate();
-  /// When training is over: counts in what was searched while steps ran. `flops` were those of `samples`, which
-  /// differ from the first batches' where text is packed or phases differ.
+  /// Call after training: adds searches during steps. `flops` were those of `samples`, which differ from the first
+  /// batches' if text is packed or phases differ.
   void note_trained(double flops, std::int64_t samples);
 
   const Task& task() const { return *task_; }
@@ -56,19 +56,19 @@ class TrainingPlans {
   const PlanSet& training() const { return *training_; }
   PlanSet& evaluation() { return *evaluation_; }
 
-  /// Weights of the losses by name, where there are several; known once a training plan is compiled.
+  /// Weights of the losses by name, if there are several; known once a training plan is compiled.
   const std::map<std::string, float>& loss_terms() const { return figures_.loss_weights; }
-  /// By class; empty where all count alike.
+  /// By class; empty if all weigh the same.
   const std::vector<float>& class_weights() const { return class_weights_; }
   bool loss_scaling() const { return figures_.loss_scaling; }
-  /// Holds at any time; zeros before compile().
+  /// Valid at any time; zeros before compile().
   PlannedFigures figures() const;
 
  private:
   void compile_sets(const Dataset& training, const Dataset* evaluation);
   PlanSet::Shapes training_shapes(const PlanOptions& plan);
   PlanSet::Shapes evaluation_shapes();
-  /// Compiles what the first batches need, so that few plans are compiled while steps run; their mean cost.
+  /// Compiles plans for the first batches, so that few are compiled during steps; returns their mean cost.
   Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
   bool packs_text() const {
     return model_.bucket_for({config_.data.batch_size, {{extent_names::tokens, 1}}}, Mode::training).tokens() > 0;

@@ -25,7 +25,7 @@ bool has_metrics(const Config& config) {
   return !error && size > 0;
 }
 
-/// The report that would be overwritten, if it is a run's that came to a step or an evaluation.
+/// The report that would be overwritten, if its run completed a step or an evaluation.
 std::optional<Report> earlier_report(const Config& config) {
   std::error_code error;
   if (!fs::is_regular_file(report_path(config), error)) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<Report> earlier_report(const Config& config) {
     Report report = read_report(report_path(config));
     if (report.progress.steps == 0 && !report.evaluation) return std::nullopt;
     return report;
-  } catch (const Error&) {  // of another program, or of another version: not to be overwritten either
+  } catch (const Error&) {  // from another program or version: not to be overwritten either
     return std::optional<Report>(std::in_place);
   }
 }
@@ -44,7 +44,7 @@ bool resumes_here(const Config& config) {
   return config.resume == "auto" || fs::equivalent(fs::path(config.resume).parent_path(), config.output.dir, error);
 }
 
-/// "train.steps was 20, is 60"; empty where nothing that defines the work differs.
+/// "train.steps was 20, is 60"; empty if everything that defines the work is equal.
 std::string differences(const Report& earlier, const Config& config) {
   if (earlier.config.is_null()) return {};
   const bool settled = earlier.amp.requested == "auto" && !config.amp.level;
@@ -52,7 +52,7 @@ std::string differences(const Report& earlier, const Config& config) {
   std::string text;
   for (const auto& [key, value] : now.items()) {
     if (before[key] == value || (settled && (key == "amp.level" || key == "amp.dtype"))) continue;
-    if (key == "model.classes" && config.model.classes == 0) continue;  // the data's
+    if (key == "model.classes" && config.model.classes == 0) continue;  // taken from the data
     add_change(text, key, to_text(before[key]), to_text(value));
   }
   return text;
@@ -76,7 +76,7 @@ void remove_earlier(const Config& config) {
 void refuse_earlier(const Config& config, OutputUse use) {
   const bool trains = use == OutputUse::training, resumes = resumes_here(config);
   if (trains && resumes) {
-    if (config.output.fresh) fail_usage("output.fresh: throws away what --resume goes on from; give one of them");
+    if (config.output.fresh) fail_usage("output.fresh: deletes what --resume would continue; give one of them");
     return;
   }
   if (config.output.fresh) {
@@ -89,7 +89,7 @@ void refuse_earlier(const Config& config, OutputUse use) {
   const std::string differs = report ? differences(*report, config) : "";
   fail_usage("{}: has {}{}; --fresh replaces it{}, another {} keeps it", config.output.dir, description(report),
              differs.empty() ? "" : fmt::format(", which differs: {}", differs),
-             trains ? ", --resume auto goes on with it" : "", trains ? "--out" : "--out or --report");
+             trains ? ", --resume auto continues it" : "", trains ? "--out" : "--out or --report");
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ fs::path report_path(const Config& config) {
 void claim_output(const Config& config, OutputUse use) {
   refuse_earlier(config, use);
   if (use != OutputUse::training) return;
-  fs::remove(predictions_path(config));  // of other weights than it will end with
+  fs::remove(predictions_path(config));  // from other weights than the run's final ones
   fs::remove(trace_path(config));
 }
 

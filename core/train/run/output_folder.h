@@ -1,4 +1,4 @@
-// The folder that a run writes into: what an earlier run measured there is not overwritten unasked.
+// The folder that a run writes to; an earlier run's measurements are not overwritten without permission.
 #pragma once
 
 #include "core/config/config.h"
@@ -9,13 +9,12 @@ namespace ptrain {
 
 enum class OutputUse { training, evaluation };
 
-/// Where a run's report goes: output.report, or report.json in output.dir.
+/// The path of a run's report: output.report, or report.json in output.dir.
 std::filesystem::path report_path(const Config& config);
 
-/// Throws Error{usage} naming the keys that differ where an earlier run has measured something that this one would
-/// overwrite: its report, metrics or checkpoints. A run that resumes from this folder, and one after an earlier run
-/// that never came to a step, go on; `output.fresh` throws the earlier one's files away (an evaluation's: its report
-/// alone).
+/// Throws Error{usage} naming the keys that differ if this run would overwrite an earlier one's report, metrics or
+/// checkpoints. A run that resumes from this folder is allowed, and so is one after a run that completed no step;
+/// `output.fresh` deletes the earlier one's files (for an evaluation: only its report).
 void claim_output(const Config& config, OutputUse use);
 
 }  // namespace ptrain

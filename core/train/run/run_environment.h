@@ -1,4 +1,4 @@
-// The environment that a run's report tells of.
+// Collects the environment for a run's report.
 #pragma once
 
 #include "core/config/config.h"
@@ -15,7 +15,7 @@ namespace ptrain {
 /// Devices for reports: name, memory_bytes and compute_capability of each.
 nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices);
 
-/// What a run of `config` has, of all its ranks; `rates` where they were measured.
+/// The environment of all ranks of a run of `config`; with `rates` if they were measured.
 EnvironmentReport capture_run_environment(const Config& config, const Backend& backend,
                                           const std::optional<DeviceRates>& rates);
 

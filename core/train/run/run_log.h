@@ -1,4 +1,4 @@
-// Writes a run's metrics.jsonl and keeps its notes, and hands on all that it is told.
+// Writes a run's metrics.jsonl, collects its notes, and forwards all events.
 #pragma once
 
 #include "core/config/config.h"
@@ -31,7 +31,7 @@ class RunLog final : public TrainObserver {
   RunView& view_;
   std::optional<MetricsLog> log_;
   std::vector<std::string> notes_;
-  std::vector<double> unlogged_ms_;  // times of the steps since the last line
+  std::vector<double> unlogged_ms_;  // step times since the last line
 };
 
 }  // namespace ptrain

@@ -18,11 +18,12 @@
 namespace ptrain {
 namespace {
 
-// Of dist.timeout_seconds: until a silent rank is given up, and then until ranks that are still at work are ended.
+// Multiples of dist.timeout_seconds: until a silent rank is given up, and then until ranks that are still working are
+// ended.
 constexpr double detection_share = 0.7;
 constexpr double grace_share = 0.2;
 
-/// For a rank that cannot be reached any more: no destructor runs, nothing is waited for.
+/// For a rank that cannot be reached any more: ends without destructors and without waiting.
 [[noreturn]] void end_process(const std::string& message) {
   print_error_line("error: " + message);
   std::fflush(nullptr);
@@ -37,7 +38,7 @@ double detection_seconds(const Config& config) {
   return detection_share * static_cast<double>(config.dist.timeout_seconds);
 }
 
-/// With more than one rank an error says whose it is.
+/// With more than one rank an error names its rank.
 [[noreturn]] void rethrow_named(const Error& error, const Communicator& communicator) {
   if (communicator.world_size() == 1) throw error;
   throw Error(error.code(), fmt::format("rank {} on {}: {}", communicator.rank(),
@@ -53,10 +54,10 @@ void run_as_process(const LoadedConfig& loaded, const Launch& launch, const Rank
   LoadedConfig mine = loaded;
   mine.config.dist.ranks = launch.world_size;
   if (loaded.is_set("dist.ranks") && loaded.config.dist.ranks != launch.world_size) {
-    mine.notes.push_back(fmt::format("{}: dist.ranks: not read, {} started {}", loaded.origins.at("dist.ranks"),
+    mine.notes.push_back(fmt::format("{}: dist.ranks: ignored, {} started {}", loaded.origins.at("dist.ranks"),
                                      launch.source, launch.world_size));
   }
-  // A launcher that binds its processes has shared the cores out already.
+  // A launcher that binds its processes has already divided the cores.
   const int local_ranks = transport->local_world_size();
   const std::vector<int> cores = usable_cores();
   const bool bound = cores.size() < machine_cores();
@@ -73,8 +74,8 @@ void run_as_process(const LoadedConfig& loaded, const Launch& launch, const Rank
   }
 }
 
-/// The error to tell of several: one that started the trouble rather than one that it caused.
-std::exception_ptr telling(const std::vector<std::exception_ptr>& failures) {
+/// The error to report out of several: an original one rather than a consequence.
+std::exception_ptr find_original_error(const std::vector<std::exception_ptr>& failures) {
   std::exception_ptr any;
   for (const std::exception_ptr& failure : failures) {
     if (!failure) continue;
@@ -107,7 +108,7 @@ void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
     }
   };
   run_together(transports.size(), run);
-  if (const std::exception_ptr failure = telling(failures)) std::rethrow_exception(failure);
+  if (const std::exception_ptr failure = find_original_error(failures)) std::rethrow_exception(failure);
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ LoadedConfig with_threads(LoadedConfig loaded, int threads) {
   const int granted = set_thread_count(threads);
   if (granted < threads) {
     loaded.notes.push_back(
-        fmt::format("threads: {} instead of {}: no more are granted; unset OMP_THREAD_LIMIT and "
+        fmt::format("threads: {} instead of {}: OpenMP grants no more; unset OMP_THREAD_LIMIT and "
                     "OMP_MAX_ACTIVE_LEVELS, and raise ulimit -u, to use all",
                     granted, threads));
   }

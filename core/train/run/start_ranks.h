@@ -1,4 +1,4 @@
-// How the ranks of a run come to be: threads of this process, or processes of an MPI job of which this is one.
+// Starts the ranks of a run: as threads of this process, or as this process of an MPI job.
 #pragma once
 
 #include "core/comm/communicator.h"
@@ -8,18 +8,18 @@
 
 namespace ptrain {
 
-/// Threads of all ranks of this process: the configuration's, or else those that OpenMP has.
+/// Threads of all ranks of this process: the configured number, or OpenMP's default.
 int threads_of_all(const Config& config);
-/// Gives the calling thread, which a rank is to run on, `threads`; `loaded` with a note where OpenMP grants fewer.
+/// Sets `threads` for the calling thread, on which a rank will run; adds a note to `loaded` if OpenMP grants fewer.
 LoadedConfig with_threads(LoadedConfig loaded, int threads);
 
-/// What one rank does. Its dist.ranks is the number that there are; the communicator is null when the run has one rank
-/// that nothing launched.
+/// The work of one rank. Its dist.ranks is the actual number; the communicator is null for a single rank without a
+/// launcher.
 using RankWork = std::function<void(const LoadedConfig&, Communicator*)>;
 
 /// Calls `work` for every rank of this process, each with its share of the cores, and returns when all are done. Throws
-/// what a rank threw; a rank that does not come to an end by itself after another failed ends the process.
-/// Throws Error{usage} when launcher and configuration do not fit.
+/// what a rank threw; a rank that does not end by itself after another has failed ends the process.
+/// Throws Error{usage} when launcher and configuration disagree.
 void on_every_rank(const LoadedConfig& loaded, const RankWork& work);
 
 }  // namespace ptrain

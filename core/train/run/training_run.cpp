@@ -22,13 +22,13 @@
 namespace ptrain {
 namespace {
 
-/// A run that ended early, but in order, has its report; what is left is the exit code.
+/// A run that ended early, but regularly, has its report; only the exit code remains.
 void throw_unless_ok(const RunResult& result) {
   if (result.status == RunStatus::diverged) throw Error(ExitCode::diverged, result.message);
   if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
 }
 
-/// One rank of a run; rank 0 shows its progress and writes its report, whatever happens.
+/// One rank of a run; rank 0 shows its progress and writes its report in any case.
 class TrainingRun {
  public:
   TrainingRun(const LoadedConfig& loaded, const RunTools& tools, OutputUse use, Communicator* communicator)
@@ -77,19 +77,20 @@ class TrainingRun {
  private:
   bool is_main() const { return communicator_ == nullptr || communicator_->rank() == 0; }
 
-  /// The report of a lost rank is rank 0's to write, or in its place rank 1's.
+  /// Rank 0 writes the report of a lost rank; if rank 0 is lost, rank 1 does.
   bool reports_loss(const RankFailure& lost) const {
     return is_main() || (lost.rank() == 0 && communicator_->rank() == 1);
   }
 
-  /// At once, by another thread: a launcher may end this process before the training thread gets to its own report.
+  /// Writes at once, in another thread: a launcher may end this process before the training thread gets to its own
+  /// report.
   void write_loss(const RankFailure& lost) {
     if (!reports_loss(lost)) return;
     print_error_line(fmt::format("note: {}", lost.what()));
     write_failed(prepared_, RunStatus::error, lost.what(), Flush::no);
   }
 
-  /// Nothing is written, not even a report, where another run writes or has written.
+  /// Nothing, not even a report, is written where another run writes or has written.
   void lock_output() {
     if (!is_main()) return;
     try {
@@ -101,7 +102,7 @@ class TrainingRun {
     }
   }
 
-  /// This rank ends in an error of its own.
+  /// Ends this rank with an error of its own.
   void give_up(RunStatus status, const std::string& message) {
     if (is_main()) write_failure(message, status);
     if (communicator_ != nullptr) communicator_->abort(message);
@@ -129,7 +130,7 @@ class TrainingRun {
     });
   }
 
-  /// Before anything is measured, with the place that asks for it.
+  /// Checked before anything is measured; the error names the key's place.
   void check_decoder() {
     try {
       image_decoders(config_, *workload_.backend, Ranks(communicator_));
@@ -139,17 +140,17 @@ class TrainingRun {
   }
 
   void tell_data() {
-    const Communicator::BusyScope busy(communicator_, "looking through the data");
+    const Communicator::BusyScope busy(communicator_, "examining the data");
     DataFindings found = examine_data(config_, *workload_.training, workload_.evaluation.get());
     data_ = found.report;
     for (const std::string& note : found.notes) observer_.on_note(note);
   }
 
-  /// Rank 0's device speaks for all. A run does without where nothing can be measured.
+  /// Rank 0's device represents all. A run continues without rates if they cannot be measured.
   std::optional<DeviceRates> measure() {
     if (!is_main()) return std::nullopt;
-    const Communicator::BusyScope busy(communicator_, "timer the device");
-    observer_.on_activity("timer the device", 0, 0);
+    const Communicator::BusyScope busy(communicator_, "measuring the device");
+    observer_.on_activity("measuring the device", 0, 0);
     try {
       return cached_device_rates(*workload_.backend, plan_options(config_).kernels);
     } catch (const Error& error) {
@@ -158,7 +159,7 @@ class TrainingRun {
     }
   }
 
-  /// From here on configuration and report say what auto came to.
+  /// Resolves auto: configuration and report contain the chosen precision from here on.
   void settle_precision(const DeviceRates* rates) {
     const AmpChoice choice =
         settle_amp(config_, workload_.backend->kernels().preferred_low_precision(), rates, Ranks(communicator_));
@@ -193,7 +194,7 @@ class TrainingRun {
     write_failed(report_, status, message, flush);
   }
 
-  /// The run's own error is the one to tell: a report that cannot be written either adds nothing to it.
+  /// The run's own error is reported; failing to write the report does not replace it.
   void write_failed(Report& report, RunStatus status, const std::string& message, Flush flush) {
     report.status = status;
     report.message = message;
@@ -205,12 +206,12 @@ class TrainingRun {
   }
 
   const Stopwatch watch_;
-  Config config_;  // as settle_precision leaves it
+  Config config_;  // after settle_precision
   const OutputUse use_;
   const RunTools& tools_;
   std::optional<FolderLock> lock_;
   Report report_;
-  Report prepared_;  // as it was before the first step, for write_loss
+  Report prepared_;  // before the first step, for write_loss
   const std::string decoder_place_;
   Communicator* communicator_;
   const std::unique_ptr<RunView> view_;
@@ -218,7 +219,7 @@ class TrainingRun {
   RunLog observer_;
   TrainObserver silent_;
   Workload workload_;
-  std::optional<DataReport> data_;  // once it is open
+  std::optional<DataReport> data_;  // once the data is open
   std::optional<Trainer> trainer_;
   std::optional<Communicator::OnFailure> on_failure_;
 };

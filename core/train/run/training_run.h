@@ -1,4 +1,4 @@
-// A run from a resolved configuration to the report on disk; what training and evaluating share.
+// Runs training or evaluation from a resolved configuration to the report on disk.
 #pragma once
 
 #include "core/config/loaded_config.h"
@@ -10,9 +10,9 @@
 
 namespace ptrain {
 
-/// On every rank opens device, data and model, prepares a trainer and hands it to `work`; writes metrics.jsonl and the
-/// report, also when something failed. Throws what failed; Error{diverged} or the signal's exit code when the run ended
-/// that way.
+/// On every rank opens device, data and model, prepares a trainer and passes it to `work`; writes metrics.jsonl and the
+/// report, also after a failure. Throws the failure; Error{diverged} or the signal's exit code when the run ended that
+/// way.
 void run_with_report(const LoadedConfig& loaded, const RunTools& tools, OutputUse use,
                      const std::function<void(Trainer&)>& work);
 

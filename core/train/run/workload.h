@@ -12,7 +12,7 @@ namespace ptrain {
 struct Workload {
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Dataset> training;
-  std::unique_ptr<Dataset> evaluation;  // null when nothing is to be evaluated
+  std::unique_ptr<Dataset> evaluation;  // null without evaluation
   std::unique_ptr<Model> model;
 };
 

@@ -1,4 +1,4 @@
-// The best of a run's evaluations by one metric, whose weights are kept, and how many have passed since.
+// Tracks the best evaluation of a run by one metric, keeps its weights, and counts evaluations since.
 #pragma once
 
 #include "core/config/config.h"
@@ -13,23 +13,23 @@
 
 namespace ptrain {
 
-/// The metric of that name, or the primary one. Throws Error{failed} naming those that were measured.
+/// The metric of that name, or the primary one. Throws Error{failed} naming the measured metrics.
 const MetricValue& find_metric(const EvalResult& result, const std::string& name);
 
 class BestModel {
  public:
-  /// What of it a checkpoint holds: whether there is one, its value, step and epoch, evaluations since.
+  /// Its state in a checkpoint: whether there is one, its value, step and epoch, evaluations since.
   using State = std::array<double, 5>;
 
   explicit BestModel(const Config& config) : config_(config), metric_(config.output.keep_best) {}
 
-  /// What output.keep_best names is this metric.
+  /// Sets the metric of output.keep_best.
   void compare_by(const MetricInfo& metric);
 
   bool wanted() const { return config_.output.keep_best != no_metric; }
   /// Whether `result` is better than all before it; a metric that is absent or not finite never is.
   bool add(const EvalResult& result);
-  /// As many evaluations as train.patience bears have brought nothing better.
+  /// Whether train.patience evaluations in a row brought no improvement.
   bool out_of_patience() const { return config_.train.patience > 0 && since_ >= config_.train.patience; }
 
   State state() const;
@@ -37,7 +37,7 @@ class BestModel {
   /// None before the first evaluation.
   const std::optional<BestReport>& record() const { return record_; }
 
-  /// Where its weights and what a deployed model needs beside them lie.
+  /// The folder of its weights and of the other files for deployment.
   std::filesystem::path folder() const;
 
  private:

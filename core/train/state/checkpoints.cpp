@@ -11,7 +11,7 @@
 namespace ptrain {
 namespace {
 
-/// ": train.seed was 1, is 2; ..." for the keys that differ; empty for a checkpoint that does not tell.
+/// ": train.seed was 1, is 2; ..." for the keys that differ; empty for a checkpoint without the configuration.
 std::string differences(const nlohmann::json& earlier, const nlohmann::json& now) {
   if (!earlier.is_object()) return {};
   std::string text;
@@ -22,14 +22,14 @@ std::string differences(const nlohmann::json& earlier, const nlohmann::json& now
   return text.empty() ? text : ": " + text;
 }
 
-/// The best evaluation before the checkpoint, unless that was by another metric.
+/// The best evaluation before the checkpoint, unless it was by another metric.
 BestModel::State read_best(const nlohmann::json& state, const std::string& metric) {
   const nlohmann::json best = state.value("best", nlohmann::json::object());
   if (!best.is_object() || best.value("metric", "") != metric) return {};
   return best.value("state", BestModel::State{});
 }
 
-/// What `config` resumes from; none where it begins anew.
+/// The checkpoint that `config` resumes from; none for a new training.
 LatestCheckpoint checkpoint_to_resume(const Config& config) {
   if (config.resume == "none") return {};
   if (config.resume == "auto") return find_latest(config.output.dir);
@@ -58,18 +58,18 @@ std::optional<TrainedAmp> trained_amp(const Config& config) {
   return TrainedAmp{*level, *dtype};
 }
 
-/// Of all ranks.
+/// Over all ranks.
 std::int64_t Checkpoints::samples_per_step() const {
   return config_.data.batch_size * config_.train.accumulate_steps * ranks_.world_size();
 }
 
-/// Another optimizer means other things by its state, even under the same names.
+/// Another optimizer interprets its state differently, even under the same names.
 void Checkpoints::require_same_optimizer(const CheckpointInfo& info, const std::filesystem::path& file) const {
   constexpr const char* key = "train.optimizer.name";
   const nlohmann::json earlier = info.state.value("config", nlohmann::json::object()), now = describe_work(config_);
   if (!earlier.is_object() || !earlier.contains(key) || earlier[key] == now[key]) return;
   fail(
-      "{}: was made with {} {}, this run has {}, which cannot go on from its state; begin anew from weights (-o "
+      "{}: was made with {} {}, this run has {}, which cannot continue from its state; start again from weights (-o "
       "model.weights=FILE, without --resume)",
       file.string(), key, earlier[key].dump(), now[key].dump());
 }
@@ -90,18 +90,18 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   const std::int64_t samples = samples_per_step();
   const std::int64_t earlier = info.state.value("samples_per_step", samples);
   if (earlier != samples) {
-    observer.on_note(fmt::format("{}: was made with {} samples a step, not {}: the data goes on in another order",
+    observer.on_note(fmt::format("{}: was made with {} samples per step, not {}: the data continues in another order",
                                  start.resumed_from, earlier, samples));
   }
   const std::int64_t earlier_data = info.state.value("training_samples", training_samples_);
   if (earlier_data != training_samples_) {
     observer.on_note(
-        fmt::format("{}: was made with {} training samples, not {}: epochs end elsewhere, and the data goes "
-                    "on in another order",
+        fmt::format("{}: was made with {} training samples, not {}: epochs end elsewhere, and the data continues "
+                    "in another order",
                     start.resumed_from, earlier_data, training_samples_));
   }
   if (info.config_hash != config_hash_) {
-    observer.on_note(fmt::format("{}: was made under another configuration{}", start.resumed_from,
+    observer.on_note(fmt::format("{}: was made with another configuration{}", start.resumed_from,
                                  differences(info.state.value("config", nlohmann::json()), describe_work(config_))));
   }
   observer.on_note(fmt::format("resumed from {} at step {}", start.resumed_from, start.first_step));
@@ -123,7 +123,9 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
                 {"amp", {{"level", enum_name(config_.amp.level.value())}, {"dtype", enum_name(config_.amp.dtype)}}},
                 {"best", {{"metric", config_.output.keep_best}, {"state", state.best}}},
                 {"config", describe_work(config_)}};
-  if (config_.train.target > 0) info.state["seconds"] = state.seconds;  // equal runs have equal checkpoints otherwise
+  if (config_.train.target > 0)
+    info.state["seconds"] = state.seconds;  // without a target, equal runs write equal
+                                            // checkpoints
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();
 }

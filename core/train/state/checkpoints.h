@@ -1,4 +1,4 @@
-// A run's checkpoints, which rank 0 reads and writes, and where training goes on from one.
+// A run's checkpoints, which rank 0 reads and writes, and resuming from one.
 #pragma once
 
 #include "core/config/config.h"
@@ -20,25 +20,25 @@ struct TrainedAmp {
   AmpDType dtype = AmpDType::automatic;
 };
 
-/// Where a run takes training up.
+/// Where a run starts or resumes training.
 struct StartingPoint {
-  std::int64_t first_step = 0;         // steps done before this run
-  std::optional<double> first_loss;    // of the whole training; absent until its first step is done
+  std::int64_t first_step = 0;         // steps before this run
+  std::optional<double> first_loss;    // of the whole training; absent before its first step
   std::string resumed_from;            // checkpoint; empty: none
   BestModel::State best{};             // of the whole training
-  double earlier_seconds = 0;          // of steps and evaluations before this run
-  std::vector<std::string> untrained;  // tensors that neither weights nor checkpoint gave: all, or a classifier's
+  double earlier_seconds = 0;          // steps and evaluations before this run
+  std::vector<std::string> untrained;  // tensors in neither weights nor checkpoint: all, or a classifier's
 };
 
-/// The AMP of the checkpoint that `config` resumes from; none where it resumes from none, or from one that does not
-/// say. Throws Error{failed} naming a file that cannot be read.
+/// The AMP of the checkpoint that `config` resumes from; none if it resumes from none, or from one without it. Throws
+/// Error{failed} naming a file that cannot be read.
 std::optional<TrainedAmp> trained_amp(const Config& config);
 
-/// What a checkpoint says of a training beside its variables.
+/// A training's state in a checkpoint, in addition to its variables.
 struct TrainingState {
-  std::int64_t step = 0, epoch = 0;  // done
+  std::int64_t step = 0, epoch = 0;  // completed
   double first_loss = 0;
-  double seconds = 0;  // of steps and evaluations, of all runs that were resumed
+  double seconds = 0;  // of steps and evaluations, including earlier runs
   BestModel::State best{};
 };
 
@@ -48,11 +48,11 @@ class Checkpoints {
   Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks,
               std::int64_t training_samples);
 
-  /// Rank 0: restores the checkpoint that `resume` names or, where it says auto, the newest of output.dir that is
-  /// whole; the beginning when there is none. Notes tell what was found. Throws Error{failed} naming a file that cannot
-  /// be read or is of another model, optimizer or precision.
+  /// On rank 0, restores the checkpoint of `resume` or, for auto, the newest intact one in output.dir; starts from the
+  /// beginning when there is none. Notes say which. Throws Error{failed} naming a file that cannot be read or has
+  /// another model, optimizer or precision.
   StartingPoint restore(Variables& variables, TrainObserver& observer) const;
-  /// Writes one; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
+  /// Writes a checkpoint; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
   /// rank 0's, Error{failed} on I/O.
   void write(const Variables& variables, const TrainingState& state);
 

@@ -8,8 +8,8 @@
 namespace ptrain {
 namespace {
 
-/// Gradients are made anew by every step; views are saved with what they look into. Running statistics are saved one by
-/// one, whether they lie in one buffer (several ranks) or not, so that any number of ranks can go on.
+/// Every step recomputes gradients; views are saved with their base. Running statistics are saved one by one, whether
+/// they share one buffer (several ranks) or not, so that any number of ranks can resume.
 bool is_saved(const std::string& name, const Variables::Entry& entry) {
   if (name.starts_with(flat::grad) || name == flat::statistics) return false;
   return !entry.view || is_running_statistic(name);

@@ -20,12 +20,12 @@ std::vector<std::string> initialize(const Config& config, const Model& model, Va
   if (config.model.weights.empty()) return {"any tensor"};
   LoadedWeights loaded = load_weights(config.model.weights, model, variables);
   for (const std::string& name : loaded.fresh) {
-    observer.on_note(fmt::format("{}: {} is not taken from it and starts afresh", config.model.weights, name));
+    observer.on_note(fmt::format("{}: {} is not in it and is newly initialised", config.model.weights, name));
   }
   return std::move(loaded.fresh);
 }
 
-/// The moving average begins as the parameters.
+/// The moving average starts as a copy of the parameters.
 void begin_average(Variables& variables) {
   if (!variables.contains(flat::average)) return;
   const std::vector<float> start = variables.read_f32(flat::master);

@@ -1,4 +1,4 @@
-// How a run starts: its weights, and the step that it goes on from.
+// The starting state of a run: its weights, and the step that it continues from.
 #pragma once
 
 #include "core/config/config.h"
@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// Puts the starting state into the variables: initial, loaded or resumed, the same on every rank. Every rank calls it.
+/// Sets the variables to the starting state: initial, loaded or resumed, the same on every rank. Every rank calls it.
 /// Throws Error{failed} naming a file of weights or a checkpoint that does not fit.
 StartingPoint set_up_start(const Config& config, const Model& model, const Checkpoints& checkpoints, const Ranks& ranks,
                            Variables& variables, TrainObserver& observer);

@@ -70,7 +70,7 @@ class ImageSizes(ProgramTest):
         self.assertIn(",32x48,", run("export-report", report, "--format", "timm").stdout)
 
     def test_what_a_network_cannot_read_is_refused(self):
-        for model, size, part in (("vit_b_16", "96x40", "96x40 px cannot be cut into patches of 16 px"),
+        for model, size, part in (("vit_b_16", "96x40", "96x40 px cannot be divided into patches of 16 px"),
                                   ("vgg16", "64x28", "expected 32 px or more, got 64x28")):
             self.config.write_text(CONFIG.format(model=model, size=size, source="synthetic", augment="none"))
             refused = run("validate", self.config)

@@ -28,7 +28,7 @@ TEST(Nvml, ReadsWhatTheLibraryTellsInUnits) {
 TEST(Nvml, SaysWhatIsMissing) {
   EXPECT_EQ(message_of_opening("0000:3b:00.0", "libnone.so.1"), "libnone.so.1: cannot be loaded");
   EXPECT_EQ(message_of_opening("0000:3b:00.0", "libz.so.1"), "the NVIDIA management library has no nvmlInit_v2");
-  EXPECT_NE(message_of_opening("0000:ff:00.0", fake).find("knows no GPU 0000:ff:00.0"), std::string::npos);
+  EXPECT_NE(message_of_opening("0000:ff:00.0", fake).find("found no GPU 0000:ff:00.0"), std::string::npos);
 }
 
 TEST(Nvml, NamesTheReasonsOfThrottling) {

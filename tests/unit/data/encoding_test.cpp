@@ -30,7 +30,7 @@ TEST(TextEncoding, LeavesUtf8AsItIs) {
 TEST(TextEncoding, RecognisesGb18030) {
   const DecodedText found = automatic("text,label\n" + chinese_gbk + ",1\n");
   EXPECT_EQ(found.text, "text,label\n" + chinese + ",1\n");
-  EXPECT_EQ(found.note, "t.csv: is not UTF-8, read as gb18030 (data.encoding names another)");
+  EXPECT_EQ(found.note, "t.csv: is not UTF-8, read as gb18030 (data.encoding overrides this)");
   EXPECT_EQ(decode_text("\xfe\x9f\x95\x34\xb2\x35", "t.csv", TextEncoding::gb18030).text, "䶮𠮷");  // beyond GBK
   EXPECT_EQ(decode_text(chinese_gbk, "t.csv", TextEncoding::gb18030).note, "");                     // it was asked for
 }
@@ -41,7 +41,7 @@ TEST(TextEncoding, RecognisesUtf16ByItsMark) {
       "\x31\x00\x0a\x00",
       32);
   EXPECT_EQ(automatic(little).text, "text\tlabel\n好\t1\n");
-  EXPECT_EQ(automatic(little).note, "t.csv: is not UTF-8, read as utf-16 (data.encoding names another)");
+  EXPECT_EQ(automatic(little).note, "t.csv: is not UTF-8, read as utf-16 (data.encoding overrides this)");
   const std::string big("\xfe\xff\x59\x7d\0a", 6);
   EXPECT_EQ(automatic(big).text, "好a");
   EXPECT_EQ(refused(little.substr(0, 9)), "t.csv:1: not utf-16, which its byte order mark says it is");
@@ -52,12 +52,12 @@ TEST(TextEncoding, RefusesByLineWhatItDoesNotRecognise) {
       refused("a\n\x4c\x65\x20\x72\xe9\x61\x6c\x69\x73\x61\x74\x65\x75\x72\x20\xe9\x74\x61\x69\x74\x20\x70\x72\xe9\x73"
               "\x65\x6e\x74\x20\xe0\x20\x6c\x61\x20\x70\x72\x65\x6d\x69\xe8\x72\x65\x2c\x20\x6f\xf9\x20\x6c\x27\xe9\x74"
               "\xe9\x20\x64\xe9\x63\x65\x76\x61\x69\x74\x3a\x20\xab\x64\xe9\x6a\xe0\x20\x76\x75\xbb\x2e")
-          .starts_with("t.csv:2: neither UTF-8 nor GB18030; data.encoding"));
+          .starts_with("t.csv:2: neither UTF-8 nor GB18030; set data.encoding"));
   // Valid GB18030 by chance: each accented letter pairs with the letter behind it.
   EXPECT_TRUE(refused("\x72\xe9\x61\x6c\x69\x73\x61\x74\x65\x75\x72\x20\xe9\x74\x61\x69\x74")
                   .starts_with("t.csv:1: neither UTF-8 nor GB18030"));
   // UTF-8 with one wrong byte is damaged, not Chinese.
-  EXPECT_EQ(refused(chinese + "\n" + russian + "\n\xd0\n"), "t.csv:3: not UTF-8, as what is around it");
+  EXPECT_EQ(refused(chinese + "\n" + russian + "\n\xd0\n"), "t.csv:3: not UTF-8, unlike the text around it");
 }
 
 TEST(TextEncoding, IsWhatTheKeySays) {
@@ -81,7 +81,7 @@ TEST(UnknownTokens, AreCountedOverTheTrainingText) {
   EXPECT_EQ(count->tokens, 2 + 2 + 14);
   EXPECT_EQ(count->unknown, 1 + 1 + 13);
   ASSERT_EQ(data->notes().size(), 1u);
-  EXPECT_TRUE(data->notes()[0].ends_with("train.csv: is not UTF-8, read as gb18030 (data.encoding names another)"));
+  EXPECT_TRUE(data->notes()[0].ends_with("train.csv: is not UTF-8, read as gb18030 (data.encoding overrides this)"));
   EXPECT_FALSE(open_dataset({.source = "synthetic"}, Split::train)->count_unknown().has_value());
 }
 

@@ -61,7 +61,7 @@ TEST(StratifiedPart, IsDrawnBySeed) {
   EXPECT_NE(dev(1), dev(2));
   const std::string message =
       get_error_message([&] { select_stratified_split(labels, with_share(0.001), Split::train, "data"); });
-  EXPECT_EQ(message, "data.split.dev: 0.001 of the 101 samples in data leaves none of any class to evaluate on");
+  EXPECT_EQ(message, "data.split.dev: 0.001 of the 101 samples in data leaves no samples to evaluate on");
 }
 
 TEST(Parting, OfATableKeepsRowsApart) {
@@ -92,7 +92,7 @@ TEST(Parting, OfATableKeepsRowsApart) {
   directory.write("dev.tsv", std::string("a\tno\n"));
   const std::string message = get_error([&] { open_dataset(settings, Split::train); }, ExitCode::usage);
   EXPECT_EQ(message, "data.split.dev: " + (directory.path() / "dev.tsv").string() +
-                         " is there to evaluate on, which would not be read; leave out the key or take it away");
+                         " exists for evaluation and would not be read; remove the key or that data");
 }
 
 TEST(Parting, OfAFolderAugmentsTrainingImagesOnly) {

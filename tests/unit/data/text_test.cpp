@@ -84,11 +84,11 @@ TEST(TextTable, ReadsColumnsByTheNamesGiven) {
   EXPECT_EQ(get_error_message([&] {
               read("a,b\n1,2\n", {"a", "", ""});
             }),
-            "t.csv: cannot tell which column has the label, name it too; its columns are \"a\", \"b\"");
+            "t.csv: cannot determine which column has the label, name it too; its columns are \"a\", \"b\"");
   EXPECT_EQ(get_error_message([&] {
               read("a,b\n1,2\n", {"", "", "b"});
             }),
-            "t.csv: cannot tell which column has the text, name it too; its columns are \"a\", \"b\"");
+            "t.csv: cannot determine which column has the text, name it too; its columns are \"a\", \"b\"");
 }
 
 TEST(TextTable, ReadsJsonLines) {
@@ -110,7 +110,7 @@ TEST(TextTable, ReadsJsonLines) {
   EXPECT_EQ(error("{\"text\": \"a\", \"label\": 1}\n{\"text\": \n"), "t.jsonl:2: expected a JSON object per line");
   EXPECT_TRUE(error("[{\"text\": \"a\"}]").starts_with("t.jsonl: is one JSON array"));
   EXPECT_EQ(error("{\"a\": 1}"),
-            "t.jsonl: cannot tell which keys have text and label, data.columns names them; its keys are \"a\"");
+            "t.jsonl: cannot determine which keys have text and label, name them in data.columns; its keys are \"a\"");
 }
 
 TEST(TextTable, HasItsFormByTheEnding) {
@@ -124,7 +124,7 @@ TEST(TextTable, HasItsFormByTheEnding) {
 TEST(TextTable, NamesTheLineOfAWrongRow) {
   EXPECT_EQ(get_error_message([] { tsv("sentence\tlabel\na\t1\nb\n"); }), "t.tsv:3: expected 2 columns, got 1");
   EXPECT_EQ(get_error_message([] { tsv("a\t1\nb\t\n"); }), "t.tsv:2: the label is empty");
-  EXPECT_TRUE(get_error_message([] { tsv("a\tb\tc\td\te\n"); }).starts_with("t.tsv:1: cannot tell the columns"));
+  EXPECT_TRUE(get_error_message([] { tsv("a\tb\tc\td\te\n"); }).starts_with("t.tsv:1: cannot determine the columns"));
   EXPECT_TRUE(get_error_message([] { csv("text,label\n\"open,1\n"); }).starts_with("t.csv:2: a quoted field"));
   EXPECT_TRUE(get_error_message([] { csv("text,label\n\"a\"b,1\n"); }).starts_with("t.csv:2: text after"));
   EXPECT_NE(get_error_message([] { tsv(""); }).find("no samples"), std::string::npos);
@@ -199,10 +199,10 @@ TEST_F(TextFiles, SayWhichFileIsMissingOrWrong) {
   EXPECT_TRUE(error(Split::train).ends_with("train.tsv: not found, nor with .csv, .jsonl or .json"));
   settings_.train_file = "train.parquet";
   directory_.write("train.parquet", std::string("PAR1"));
-  EXPECT_TRUE(error(Split::train).find("train.parquet: this build reads no Parquet; write") != std::string::npos);
+  EXPECT_TRUE(error(Split::train).find("train.parquet: Parquet is not supported; write") != std::string::npos);
   settings_.train_file = "";
   directory_.write("train.tsv", std::string("PAR1\x15\x04"));
-  EXPECT_TRUE(error(Split::train).find("train.tsv: this build reads no Parquet; write") != std::string::npos);
+  EXPECT_TRUE(error(Split::train).find("train.tsv: Parquet is not supported; write") != std::string::npos);
   directory_.write("train.tsv", std::string("a\t0\nb\t1\n"));
   settings_.vocab_path = directory_.write("vocab.txt", std::string("[PAD]\n[UNK]\n[CLS]\n"));
   EXPECT_TRUE(error(Split::train).ends_with("not a BERT vocabulary: it has no [SEP]"));

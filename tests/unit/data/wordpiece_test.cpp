@@ -58,7 +58,7 @@ TEST(WordPiece, ReadsAVocabularyFileLineByLine) {
   EXPECT_EQ(read(good), 4);
   EXPECT_EQ(read("\xEF\xBB\xBF" + good + "\r\n\n"), 4);
   EXPECT_EQ(read("[PAD]\t0\n[UNK]\t1\n[CLS]\t2\n[SEP]\t3\nab\t4\n"), 4) << "as ERNIE's is written";
-  EXPECT_NE(get_error([&] { read(good + "cd\t7\n"); }).find("vocab.txt:6: expected 5 behind the tab"),
+  EXPECT_NE(get_error([&] { read(good + "cd\t7\n"); }).find("vocab.txt:6: expected 5 after the tab"),
             std::string::npos);
   EXPECT_NE(get_error([&] { read(good + "\ncd\n"); }).find("vocab.txt:6: a blank line"), std::string::npos);
   EXPECT_NE(get_error([&] { read(good + "[CLS]\n"); }).find("vocab.txt:6: the token of line 3"), std::string::npos);

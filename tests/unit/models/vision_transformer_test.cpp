@@ -9,13 +9,13 @@ namespace {
 
 TEST(VisionTransformer, RefusesImagesThatPatchesDoNotDivide) {
   const std::string message = get_error([] { make_vit_b_16({.image_size = 40}); }, ExitCode::usage);
-  EXPECT_EQ(message, "data.image_size: 40 px cannot be cut into patches of 16 px");
+  EXPECT_EQ(message, "data.image_size: 40 px cannot be divided into patches of 16 px");
   EXPECT_EQ(get_error(
                 [] {
                   make_deit_small({.image_size = {96, 40}});
                 },
                 ExitCode::usage),
-            "data.image_size: 96x40 px cannot be cut into patches of 16 px");
+            "data.image_size: 96x40 px cannot be divided into patches of 16 px");
 }
 
 TEST(VisionTransformer, HasAPositionForEachPatchOfAnImage) {
@@ -33,7 +33,7 @@ TEST(VisionTransformer, RefusesImagesThatItHasNoPositionsFor) {
         model->build(Bucket(2, {{extent_names::height, 32}, {extent_names::width, 32}}), Mode::training);
       },
       ExitCode::usage);
-  EXPECT_NE(message.find("images of 48 px alone"), std::string::npos) << message;
+  EXPECT_NE(message.find("only images of 48 px"), std::string::npos) << message;
 }
 
 }  // namespace

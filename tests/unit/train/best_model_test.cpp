@@ -137,7 +137,7 @@ TEST(BestModel, TimeEndsATrainingInOrder) {
   const Outcome outcome = train(config);
   EXPECT_EQ(outcome.result.status, RunStatus::ok);
   EXPECT_EQ(outcome.result.steps, 1);
-  EXPECT_EQ(outcome.result.ended_early, "ended after step 1 of 12: train.time_limit_seconds 1e-09 are over");
+  EXPECT_EQ(outcome.result.ended_early, "ended after step 1 of 12: train.time_limit_seconds 1e-09 have passed");
   ASSERT_EQ(outcome.result.evaluations.size(), 1u);
   config.resume = "auto";
   config.train.time_limit_seconds = 0;

@@ -110,7 +110,7 @@ TEST(Phases, EndAtEpochsOrSteps) {
   EXPECT_EQ(get_counts(config).total_steps, 9) << "the last goes on to the end";
   config.train.steps = 7;
   EXPECT_EQ(get_error([&] { get_counts(config); }, ExitCode::usage),
-            "train.phases: phase 3 of 3 has no step: 7 are done before it");
+            "train.phases: phase 3 of 3 has no step: 7 come before it");
 }
 
 TEST(Phases, GrowTheImagesByAFewSizes) {

@@ -251,7 +251,7 @@ TEST(Training, DecodesOnNoDeviceThatCannot) {
   EXPECT_FALSE(image_decoders(config, *backend, Ranks(nullptr)));  // not read: no images are encoded
   config.data.source = "image_folder";
   EXPECT_EQ(get_error([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage),
-            "data.decoder: expected cpu or auto, got gpu: device cpu decodes no images, it needs device cuda");
+            "data.decoder: expected cpu or auto, got gpu: device cpu cannot decode images, device cuda is required");
 }
 
 }  // namespace

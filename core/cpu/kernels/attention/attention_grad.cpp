@@ -1,4 +1,4 @@
-// Attention's gradient by tiles: the weights are computed again from q, k and the saved log-sum-exp (Dao et al.,
+// Attention's gradient by tiles: the weights are recomputed from q, k and the saved log-sum-exp (Dao et al.,
 // "FlashAttention", 2022, algorithm 4); products of bf16 are summed in f32, everything else is f32.
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/f16_staging.h"
@@ -9,7 +9,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// One thread's scratch for one head; operands of products are packed as `Packed` says.
+/// One thread's scratch for one head; operands of products are packed by `Packed`.
 template <typename Packed>
 struct HeadScratch {
   using Element = typename Packed::Element;
@@ -48,8 +48,8 @@ struct HeadScratch {
   static std::int64_t column_elements(const AttentionShape& s) { return Packed::elements(s.depth) * s.padded_length; }
 };
 
-/// From the tile's scores (in `weights`) and dout v^T (in `dscores`): the weights after dropout, and the gradient of
-/// the scores.
+/// From the tile's scores (in `weights`) and dout v^T (in `dscores`), computes the weights after dropout and the
+/// gradient of the scores.
 void weights_and_gradient(float* weights, float* dscores, const float* factors, float scale, float lse, float delta,
                           std::int64_t keys, std::int64_t padded) {
 #pragma omp simd
@@ -139,7 +139,7 @@ class AttentionGradKernel final : public Kernel {
     }
   }
 
-  /// The sums of keys, whose first queries differ from key to key where not all see all.
+  /// The sums of keys; with causal attention the first query differs from key to key.
   template <typename Packed>
   void clear_sums(const HeadScratch<Packed>& head, std::int64_t valid) const {
     for (float* sums : {head.dk, head.dv}) std::fill(sums, sums + valid * shape_.padded_depth, 0.0f);
@@ -172,7 +172,7 @@ class AttentionGradKernel final : public Kernel {
                            head.delta[q.first + r], s.keys_seen(q.first + r, k.first, k.count), padded);
     }
     // Products over the tile's queries, then one over its keys.
-    const bool adds = s.causal || q.first > 0;  // to the sums of keys
+    const bool adds = s.causal || q.first > 0;  // accumulates over tiles of queries
     const std::int64_t width = s.padded_depth;
     const std::int64_t queries = Packed::elements(q.count);
     const std::int64_t first_query = Packed::elements(q.first) * width;

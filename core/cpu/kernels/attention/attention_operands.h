@@ -7,13 +7,13 @@
 
 namespace ptrain::cpu {
 
-/// T is what the tensors hold; products are of floats.
+/// T is the tensors' type; products are of floats.
 template <typename T>
 struct FloatOperands {
   using Element = float;
-  /// Whether a packed left operand serves as the right operand too whose depth is the tokens.
+  /// Whether a packed left operand can also be a right operand whose depth is the tokens.
   static constexpr bool rows_are_tokens = true;
-  /// Elements that `count` values along a product's depth take.
+  /// Elements needed for `count` values along a product's depth.
   static constexpr std::int64_t elements(std::int64_t count) { return count; }
 
   /// A left operand whose depth is the head's: to [rows, elements(padded_depth)] = from [rows, depth], zero in the
@@ -52,7 +52,7 @@ struct FloatOperands {
   static const float* from_tile(float* tile, std::int64_t /*rows*/, std::int64_t /*keys*/, std::int64_t /*ld*/) {
     return tile;
   }
-  /// That operand as one whose depth is the rows: [elements(rows), ld], in `scratch` unless it can stay where it is.
+  /// That operand with the rows as its depth: [elements(rows), ld], in `scratch` unless it can stay in place.
   static const float* transposed(const float* tile, std::int64_t /*rows*/, std::int64_t /*keys*/, std::int64_t /*ld*/,
                                  float* /*scratch*/) {
     return tile;
@@ -128,7 +128,7 @@ struct Bf16Operands {
  private:
   static constexpr __mmask16 no_lanes = 0;
 
-  /// Calls body(first, mask) for each sixteen of `count` values.
+  /// Calls body(first, mask) for each group of sixteen of `count` values.
   template <typename Body>
   static void for_groups(std::int64_t count, Body&& body) {
     for (std::int64_t i = 0; i < count; i += lanes) {

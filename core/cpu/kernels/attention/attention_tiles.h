@@ -1,4 +1,4 @@
-// What attention and its gradient share: where a head lies in memory, tile sizes, and the threads' scratch.
+// Shared by attention and its gradient: a head's place in memory, tile sizes, and the threads' scratch.
 #pragma once
 
 #include "core/base/parallel.h"
@@ -29,9 +29,9 @@ struct AttentionShape : AttentionDims {
   std::int64_t mask_row(std::int64_t b, std::int64_t h, std::int64_t query) const {
     return (b * heads + h) * length + query;
   }
-  /// How many of `valid` keys, from the first on, any of the queries before `end` sees.
+  /// How many of the first `valid` keys any query before `end` attends to.
   std::int64_t keys_until(std::int64_t end, std::int64_t valid) const { return causal ? std::min(end, valid) : valid; }
-  /// How many of `count` keys from `first` on one query sees.
+  /// How many of `count` keys from `first` on one query attends to.
   std::int64_t keys_seen(std::int64_t query, std::int64_t first, std::int64_t count) const {
     return causal ? std::clamp(query + 1 - first, std::int64_t{0}, count) : count;
   }
@@ -40,7 +40,7 @@ struct AttentionShape : AttentionDims {
   }
 };
 
-/// The sequence that a thread is at: its tokens, and the padding behind them that it clears too.
+/// The sequence that a thread works on: its tokens, and the padding after them that the thread clears too.
 struct SequenceRange {
   std::int64_t index;   // in the batch
   std::int64_t first;   // token
@@ -51,13 +51,13 @@ struct SequenceRange {
       : index(b), first(places.begin(b)), valid(lengths[b]), padded(places.end(b) - first) {}
 };
 
-/// Zeroes the rows [tokens, width] behind the last sequence.
+/// Zeroes the rows [tokens, width] after the last sequence.
 template <typename T>
 void clear_tail(const SequencePlaces& places, std::int64_t tokens, std::int64_t width, T* rows) {
   std::fill(rows + places.end() * width, rows + tokens * width, T(0.0f));
 }
 
-/// Hands out parts of one thread's scratch memory.
+/// Allocates parts of one thread's scratch memory.
 class Scratch {
  public:
   explicit Scratch(float* memory) : next_(memory) {}
@@ -73,8 +73,8 @@ class Scratch {
   float* next_;
 };
 
-/// Calls body(sequence, head, scratch) for every head of every sequence; `scratch_floats` of `workspace` belong to each
-/// of `threads` parts.
+/// Calls body(sequence, head, scratch) for every head of every sequence; each of the `threads` has `scratch_floats` of
+/// `workspace`.
 template <typename Body>
 void for_heads(const AttentionShape& s, std::int64_t threads, std::int64_t scratch_floats, void* workspace,
                Body&& body) {
@@ -89,7 +89,7 @@ void for_heads(const AttentionShape& s, std::int64_t threads, std::int64_t scrat
   });
 }
 
-/// The mask factors of a tile of scores whose rows are `ld` floats apart.
+/// The dropout factors of a tile of scores whose rows are `ld` floats apart.
 void tile_factors(const DropoutMask& mask, const AttentionShape& s, std::int64_t first_row, std::int64_t rows,
                   std::int64_t first_key, std::int64_t keys, std::int64_t ld, float* factors);
 

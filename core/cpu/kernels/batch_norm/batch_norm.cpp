@@ -1,6 +1,6 @@
-// Batch normalisation forward over rows of channels. Training reads x twice: statistics, then the result. Rows are cut
-// into blocks whose sums are kept in fp32 and joined in double in a fixed order, so results do not depend on the number
-// of threads; deviations are taken from the first row, so a large mean costs no precision.
+// Batch normalisation forward over rows of channels. Training reads x twice: statistics, then the result. Rows are
+// split into blocks whose sums are in fp32 and combined in double in a fixed order, so results do not depend on the
+// number of threads; deviations are taken from the first row, so a large mean costs no precision.
 #include "core/ops/normalization/batch_norm.h"
 
 #include "core/cpu/cpu_kernels.h"
@@ -86,7 +86,7 @@ class BatchNormKernel final : public Kernel {
       const double mean = static_cast<double>(static_cast<float>(x[c])) + deviations.mean;
       const double variance = deviations.variance;
       if (collectives_ == nullptr) return finish(c, mean, variance);
-      // First and second moment about the running mean, which is the same on every rank and near the batch's.
+      // First and second moments about the running mean, which is the same on every rank and near the batch's.
       const double deviation = mean - static_cast<double>(running_mean[c]);
       exchanged[c] = static_cast<float>(deviation);
       exchanged[rows_.channels + c] = static_cast<float>(variance + deviation * deviation);
@@ -129,7 +129,7 @@ class BatchNormKernel final : public Kernel {
   BatchNorm::Attributes attrs_;
   DType dtype_;
   RowBlocks rows_;
-  Collectives* collectives_;  // null: the batch is this rank's alone
+  Collectives* collectives_;  // null: statistics of this rank only
   bool has_residual_;
 };
 

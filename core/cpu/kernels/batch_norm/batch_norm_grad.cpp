@@ -27,7 +27,7 @@ class BatchNormGradKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
-      if (attrs_.residual) return run_typed<T, Activation::none, true>(args);  // the mask says what is open
+      if (attrs_.residual) return run_typed<T, Activation::none, true>(args);  // the mask has the activation
       visit_norm_activation(attrs_.activation, [&](auto kind) { run_typed<T, decltype(kind)::value, false>(args); });
     });
   }
@@ -64,7 +64,7 @@ class BatchNormGradKernel final : public Kernel {
     apply<T, activation, residual>(args, scale, slope, offset);
   }
 
-  /// `slope` and `offset`, which lie side by side, from this rank's sums to those of all ranks.
+  /// Replaces this rank's sums in `slope` and `offset`, which are adjacent, by the means over all ranks.
   void average_over_ranks(const float* scale, float* slope, float* offset) const {
     const float factor = 1.0f / static_cast<float>(collectives_->world_size());
     collectives_->start_all_reduce(slope, 2 * rows_.channels, DType::f32, factor);
@@ -127,7 +127,7 @@ class BatchNormGradKernel final : public Kernel {
   DType dtype_;
   bool in_two_parts_;
   RowBlocks rows_;
-  Collectives* collectives_;  // null: the batch is this rank's alone
+  Collectives* collectives_;  // null: statistics of this rank only
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A batch norm in parts, over rows of channels.
+// The parts of a batch norm, over rows of channels.
 #include "core/ops/normalization/batch_norm_parts.h"
 
 #include "core/cpu/cpu_kernels.h"

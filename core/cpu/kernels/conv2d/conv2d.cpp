@@ -1,5 +1,5 @@
 // Convolution through oneDNN, with bias, residual and activation in the same pass. Weights are converted to the
-// primitive's layout and dtype in the workspace, or once where they never change.
+// primitive's layout and dtype in the workspace, or only once if constant.
 #include "core/ops/image/conv2d.h"
 
 #include "core/cpu/cpu_kernels.h"

@@ -1,4 +1,4 @@
-// Gradient of a convolution with respect to its weights, accumulated in fp32: through oneDNN, or own products per
+// Gradient of a convolution with respect to its weights, accumulated in fp32: through oneDNN, or one matrix product per
 // filter tap.
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/implementation_search.h"
@@ -12,7 +12,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Of a convolution whose pixels are the rows of a linear layer: that layer's products.
+/// For a convolution that equals a linear layer over its pixels: that layer's gradient kernels.
 std::vector<std::unique_ptr<Kernel>> as_linear(const Conv2dAttributes& conv, const TensorDesc& x, const TensorDesc& dy,
                                                const TensorDesc& dw) {
   const bool pixel_by_pixel = dw.shape[1] == 1 && dw.shape[2] == 1 && conv.stride == 1 && conv.padding == 0;

@@ -5,8 +5,7 @@ namespace {
 
 using Tag = dnnl::memory::format_tag;
 
-/// Padding after the last element, so that the output has `out` elements: less than `padding` where the stride skips
-/// the rest.
+/// Padding after the last element for an output of `out` elements: less than `padding` where the stride skips the rest.
 std::int64_t padding_after(const Conv2dAttributes& conv, std::int64_t in, std::int64_t kernel, std::int64_t out) {
   return (out - 1) * conv.stride + conv.dilation * (kernel - 1) + 1 - in - conv.padding;
 }

@@ -1,4 +1,4 @@
-// What the three convolution kernels share: a problem as oneDNN describes it, and its candidate implementations.
+// Shared by the three convolution kernels: a problem as oneDNN describes it, and its candidate implementations.
 #pragma once
 
 #include "core/cpu/onednn/epilogue.h"
@@ -22,7 +22,7 @@ class ConvolutionProblem {
   dnnl::memory::desc stored_w(dnnl::memory::data_type type) const;
   /// One fp32 value per output channel.
   dnnl::memory::desc bias() const { return {{y_[1]}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::a}; }
-  /// Weights in whatever layout the primitive likes best.
+  /// Weights in the layout that the primitive prefers.
   dnnl::memory::desc any_w(dnnl::memory::data_type type) const { return {w_, type, dnnl::memory::format_tag::any}; }
 
   using Forward = dnnl::convolution_forward::primitive_desc;
@@ -30,17 +30,17 @@ class ConvolutionProblem {
   Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights) const {
     return forward(data, weights, false, {});
   }
-  /// The same with a bias, if `has_bias`, and what follows the sums.
+  /// The same with an optional bias and an epilogue.
   Forward forward(dnnl::memory::data_type data, dnnl::memory::data_type weights, bool has_bias,
                   const Epilogue& epilogue) const;
-  /// Of 8-bit data and weights, a result of type `result`, and attributes from int8_attributes.
+  /// For 8-bit data and weights, a result of type `result`, and attributes from int8_attributes.
   Forward int8_forward(dnnl::memory::data_type data, dnnl::memory::data_type result, bool has_bias,
                        const dnnl::primitive_attr& attributes) const;
-  /// Dimensions of the weights along which output channels count, as oneDNN's masks have them.
+  /// The mask of the weights' output channel dimensions for oneDNN's scales.
   int channel_mask() const { return grouped_ ? 3 : 1; }
-  /// The hint must outlive the walk over the descriptor's implementations: oneDNN reads it again for each.
+  /// The hint must outlive iteration over the descriptor's implementations: oneDNN reads it again for each.
   dnnl::convolution_backward_data::primitive_desc grad_input(dnnl::memory::data_type data, const Forward& hint) const;
-  /// Weight gradients are fp32 whatever the data.
+  /// Weight gradients are fp32 for any data type.
   dnnl::convolution_backward_weights::primitive_desc grad_weight(dnnl::memory::data_type data,
                                                                  const Forward& hint) const;
 
@@ -52,21 +52,22 @@ class ConvolutionProblem {
   bool grouped_;
 };
 
-/// Calls `add(type)` with the data's own compute type; when oneDNN has no implementation in it (bf16 on an old CPU),
+/// Calls `add(type)` with the data's own compute type; if oneDNN has no implementation for it (bf16 on an old CPU),
 /// with fp32.
 void with_compute_type(DType dtype, const std::function<void(dnnl::memory::data_type)>& add);
 
-/// Whether oneDNN's implementation of that name is one to fall back on.
+/// Whether oneDNN's implementation of that name is a fallback.
 inline bool is_slow_reference(const std::string& name) {
   return name.starts_with("ref") || name.starts_with("gemm") || name.starts_with("jit_gemm");
 }
 
-/// Whether oneDNN's implementation of that name is for machines older than any that this program runs on. The depthwise
-/// one reads a residual in whole aligned vectors past the last channel (oneDNN 3.2: it crashes with 9 channels).
+/// Whether oneDNN's implementation of that name targets processors older than any that this program supports. The
+/// depthwise one reads a residual in whole aligned vectors past the last channel (oneDNN 3.2: it crashes with 9
+/// channels).
 inline bool is_outdated(const std::string& name) { return name.ends_with(":sse41"); }
 
-/// Appends one operation per implementation that `desc` offers: the first, or up to three if all are asked for. A slow
-/// reference is left out unless there is nothing else, and nothing is asked for behind it (oneDNN 2.6 crashes on Arm).
+/// Appends one operation per implementation that `desc` offers: the first, or up to three with exhaustive search. A
+/// slow reference is left out unless it is the only one, and iteration stops there (oneDNN 2.6 crashes on Arm).
 template <typename Primitive, typename Desc, typename MakeBindings>
 void add_candidates(std::vector<std::unique_ptr<Kernel>>& list, const dnnl::engine& engine, Desc desc, bool all,
                     MakeBindings&& make_bindings) {

@@ -1,6 +1,6 @@
 // dw[c][r][s] = sum over output pixels of dy[pixel][c] x[pixel under tap r, s][c]. A task takes some channels and a
-// part of the output's rows. For sixteen channels at a time it copies a few rows of both into buffers in fp32, those of
-// x with their padding, where each is read once for every tap that it lies under.
+// part of the output's rows. For sixteen channels at a time it copies a few rows of both into fp32 buffers, x with its
+// padding, where each value is read once for every tap that covers it.
 #include "core/cpu/kernels/conv2d/depthwise_weight_gradient.h"
 
 #include "core/base/parallel.h"
@@ -10,10 +10,10 @@ namespace ptrain::cpu {
 namespace {
 
 constexpr std::int64_t task_channels = 64;
-constexpr std::int64_t buffer_bytes = 32 << 10;  // of the rows of x: a first-level cache
+constexpr std::int64_t buffer_bytes = 32 << 10;  // of x: fits a first-level cache
 constexpr std::int64_t tasks_per_thread = 4;
 
-/// `side`: of the filter. So many of its rows are summed at once that the sums do not wait for each other.
+/// `side` is the filter's. Several of its rows are summed at once so that the sums do not wait for each other.
 template <int side>
 class DepthwiseWeightGradient final : public Kernel {
   static constexpr int rows_at_once = side == 3 ? 3 : 1;
@@ -79,7 +79,7 @@ class DepthwiseWeightGradient final : public Kernel {
     }
   }
 
-  /// The rows of x under output rows `first`.. of an image, zero where they are padding, then those of dy.
+  /// Buffers the rows of x under output rows `first`.. of an image, zero in the padding, then those of dy.
   template <typename T, typename Access>
   void fill(const T* x, const T* dy, std::int64_t first, std::int64_t count, float* buffer, Access access) const {
     const std::int64_t row_floats = width_ * lanes;
@@ -125,7 +125,7 @@ class DepthwiseWeightGradient final : public Kernel {
     }
   }
 
-  /// Adds the splits' sums up, in order.
+  /// Adds the splits' sums in order.
   template <typename W>
   void join(const float* sums, W* dw) const {
     parallel_for(x_[3], task_channels, [&](std::int64_t begin, std::int64_t end) {
@@ -147,7 +147,7 @@ class DepthwiseWeightGradient final : public Kernel {
   Shape x_, dy_;
   std::int64_t stride_, padding_;
   std::int64_t width_;     // of a buffered row of x, pixels
-  std::int64_t set_rows_;  // of the output, at a time
+  std::int64_t set_rows_;  // output rows per pass
   std::int64_t blocks_, splits_;
 };
 

@@ -1,4 +1,4 @@
-// Weight gradient of a depthwise convolution: a filter to each channel, so that there is no matrix product to be had.
+// Weight gradient of a depthwise convolution: with one filter per channel there is no matrix product to use.
 #pragma once
 
 #include "core/exec/kernel.h"
@@ -6,8 +6,8 @@
 
 namespace ptrain::cpu {
 
-/// A kernel with inputs x and dy, NHWC, and output dw; nullptr where it does not apply: more or fewer channels in a
-/// group than one, dilation, filters that are not 3x3, 5x5 or 7x7.
+/// A kernel with inputs x and dy, NHWC, and output dw; nullptr where it does not apply: groups of several channels,
+/// dilation, filters other than 3x3, 5x5 or 7x7.
 std::unique_ptr<Kernel> make_depthwise_weight_gradient(const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw,
                                                        const Conv2dAttributes& conv);
 

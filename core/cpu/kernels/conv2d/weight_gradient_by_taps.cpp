@@ -1,6 +1,6 @@
-// dw[k][r][s][c] = sum over output pixels m of dy[m][k] x[pixel of m under tap r, s][c]. The work is cut into tasks of
-// one tap and one block of channels and, when those share out badly among the threads, the pixels into splits. A task
-// packs some hundred pixels of dy and x, multiplies them into the fp32 block, and goes on to the next pixels.
+// dw[k][r][s][c] = sum over output pixels m of dy[m][k] x[pixel of m under tap r, s][c]. The work is split into tasks
+// of one tap and one block of channels and, if these divide badly among the threads, the pixels into splits. A task
+// packs a few hundred pixels of dy and x, multiplies them into the fp32 block, and continues with the next pixels.
 #include "core/cpu/kernels/conv2d/weight_gradient_by_taps.h"
 
 #include "core/base/parallel.h"
@@ -19,8 +19,8 @@ namespace ptrain::cpu {
 namespace {
 
 constexpr std::int64_t most_channels = 256;  // a side of a block
-constexpr std::int64_t chunk_pixels = 256;   // packed at a time: with a block they fit the second-level cache
-constexpr std::int64_t enough_rounds = 8;    // tasks a thread from which an uneven share matters little
+constexpr std::int64_t chunk_pixels = 256;   // packed at a time: they fit the second-level cache together with a block
+constexpr std::int64_t enough_rounds = 8;    // tasks per thread from which an uneven distribution matters little
 constexpr std::int64_t panel_elements = most_channels * chunk_pixels;
 
 /// The output coordinates [first, last) of one dimension whose input coordinate under a tap is not padding.
@@ -74,7 +74,7 @@ class WeightGradientByTaps final : public Kernel {
   std::int64_t blocks_k() const { return (k() + block_k_ - 1) / block_k_; }
   std::int64_t blocks_c() const { return (c() + block_c_ - 1) / block_c_; }
   std::int64_t tasks() const { return taps() * blocks_k() * blocks_c() * splits_; }
-  /// Side of the blocks that cut `channels` into as few as may be, all of about one size.
+  /// Block size that divides `channels` into as few blocks as possible, all of about one size.
   static std::int64_t block(std::int64_t channels) {
     const std::int64_t blocks = (channels + most_channels - 1) / most_channels;
     return (channels / 32 + blocks - 1) / blocks * 32;
@@ -110,7 +110,7 @@ class WeightGradientByTaps final : public Kernel {
       q += begin % columns.count();
     }
     std::int64_t m = begin;
-    do {  // once at least: without pixels the gradient is zero
+    do {  // at least once: without pixels the gradient is zero
       const std::int64_t count = std::min(chunk_pixels, end - m);
       const std::int64_t steps = (count + Engine::step_pixels - 1) / Engine::step_pixels;
       for (std::int64_t step = 0; step < steps; ++step) {

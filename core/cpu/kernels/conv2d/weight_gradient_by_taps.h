@@ -1,6 +1,6 @@
-// Weight gradient of a convolution as one matrix product per filter tap, over just the output pixels whose input pixel
-// under that tap is not padding. oneDNN multiplies the padding too, and in bf16 cannot hide the transposition of dy.
-// A linear layer is a convolution with one tap, whose pixels are the rows.
+// Weight gradient of a convolution as one matrix product per filter tap, over only the output pixels whose input pixel
+// under that tap is not padding. oneDNN multiplies the padding too, and in bf16 cannot hide the transposition of dy. A
+// linear layer is a convolution with one tap, whose pixels are the rows.
 #pragma once
 
 #include "core/exec/kernel.h"

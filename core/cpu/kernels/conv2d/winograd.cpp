@@ -1,6 +1,6 @@
-// A task transforms some tiles of the data for all channels, and then, 64 channels of the result at a time, multiplies
-// them with the transformed filters, a matrix product for each place in the tile, and transforms the sums back: what a
-// task works on stays in the caches.
+// A task transforms some tiles of the data for all channels. Then, 64 output channels at a time, it multiplies them
+// with the transformed filters, one matrix product per position in the tile, and transforms the sums back. Its data
+// stays in the caches.
 #include "core/cpu/kernels/conv2d/winograd.h"
 
 #include "core/base/parallel.h"
@@ -16,11 +16,12 @@ class WinogradConvolution final : public Kernel {
   using Transforms = Winograd<m>;
   static constexpr int size = Transforms::size;
   static constexpr std::int64_t places = size * size;
-  static constexpr std::int64_t chunk = 64;  // result channels at a time
-  static constexpr std::int64_t line = 16;   // floats of a cache line: see data_plane
-  // Of a task's tiles: a quarter of a second-level cache, whose rest is the filters'.
+  static constexpr std::int64_t chunk = 64;  // output channels at a time
+  static constexpr std::int64_t line = 16;   // floats per cache line: see data_plane
+  // Size of a task's tiles: a quarter of a second-level cache, leaving the rest to the filters.
   static constexpr std::int64_t wanted_floats = std::int64_t{1} << 16;
-  static constexpr std::int64_t fewest_tiles = 24, row_step = 6;  // of a task: filters are read once for so many
+  static constexpr std::int64_t fewest_tiles = 24, row_step = 6;  // tiles per task: enough to amortise reading the
+                                                                  // filters
   struct alignas(64) CacheLine {
     float values[line];
   };
@@ -77,13 +78,13 @@ class WinogradConvolution final : public Kernel {
   std::int64_t chunks() const { return (out_ + chunk - 1) / chunk; }
   std::int64_t width(std::int64_t at) const { return std::min(chunk, out_ - at * chunk); }
   std::int64_t filter_floats() const { return places * in_ * out_; }
-  /// Floats from a place's plane to the next: of transformed data [tiles, in], and of sums [tiles, chunk]. A line more
-  /// keeps planes off each other's sets of the cache.
+  /// Floats between the planes of two positions: of transformed data [tiles, in], and of sums [tiles, chunk]. An extra
+  /// line keeps planes out of each other's cache sets.
   std::int64_t data_plane() const { return block_tiles_ * in_ + line; }
   std::int64_t sums_plane() const { return block_tiles_ * chunk + line; }
   std::int64_t task_floats() const { return places * (data_plane() + sums_plane()); }
 
-  /// Where filters [in, width] of a chunk and a place begin.
+  /// Offset of the filters [in, width] of a chunk and position.
   std::int64_t filter_offset(std::int64_t at, std::int64_t place) const {
     return (places * at * chunk + place * width(at)) * in_;
   }
@@ -128,10 +129,10 @@ class WinogradConvolution final : public Kernel {
     store_places(transformed, filters + filter_offset(at, 0) + in * across + out % chunk, across * in_);
   }
 
-  /// Weights [out, 3, 3, in], of sixteen channels each way.
+  /// Weights [out, 3, 3, in], in blocks of sixteen by sixteen channels.
   template <typename W>
   void transform_square(const W* w, float* filters, std::int64_t out, std::int64_t in) const {
-    f32x16 columns[9][lanes];  // by tap and input channel, output channels across
+    f32x16 columns[9][lanes];  // by tap and input channel, output channels in lanes
     for (int tap = 0; tap < 9; ++tap) {
       for (int o = 0; o < lanes; ++o) columns[tap][o] = load16(w + ((out + o) * 9 + tap) * in_ + in);
       transpose(columns[tap]);
@@ -143,7 +144,7 @@ class WinogradConvolution final : public Kernel {
     }
   }
 
-  /// Weights [in, 3, 3, out] of the convolution that this is the data gradient of.
+  /// Weights [in, 3, 3, out] of the convolution whose data gradient this is.
   template <typename W>
   void transform_rotated(const W* w, float* filters, std::int64_t out, std::int64_t in) const {
     for (std::int64_t i = in; i < in + lanes; ++i) {
@@ -236,10 +237,10 @@ class WinogradConvolution final : public Kernel {
   Activation activation_;
   bool constant_weights_;
   std::int64_t in_, out_;
-  std::int64_t blocks_ = 1, block_tiles_ = 1;  // tasks by tiles
-  std::int64_t splits_ = 1;                    // of the result's channels, where there are too few blocks
+  std::int64_t blocks_ = 1, block_tiles_ = 1;  // tasks along the tiles
+  std::int64_t splits_ = 1;                    // tasks along the output channels, where there are too few blocks
   ConstantStore* kept_ = nullptr;              // null: in a trial
-  Filters filters_;                            // transformed, where they are constant
+  Filters filters_;                            // transformed once if constant
 };
 
 }  // namespace

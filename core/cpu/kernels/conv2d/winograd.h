@@ -1,7 +1,6 @@
-// 3x3 convolutions by Winograd's minimal algorithms: tiles of outputs are computed in a transformed space, with 2.25
-// (2x2 tiles) or 4 times (4x4 tiles) fewer multiplications, as matrix products over the channels. All arithmetic is in
-// fp32; what is stored in bf16 or fp16 is widened as it is read, so that both pay where the processor is slow in them,
-// too.
+// 3x3 convolutions by Winograd's minimal algorithms: tiles of outputs are computed in a transformed space with 2.25
+// (2x2 tiles) or 4 times (4x4 tiles) fewer multiplications, as matrix products over the channels. All arithmetic is
+// fp32; bf16 and fp16 data is widened on reading, so that both pay off where the processor is slow in them, too.
 #pragma once
 
 #include "core/exec/kernel.h"
@@ -15,8 +14,8 @@ namespace ptrain::cpu {
 /// A convolution, or its data gradient, which is a convolution of dy with rotated filters.
 enum class FilterUse { convolution, data_gradient };
 
-/// Inputs 0 and 1 of the kernel: data [N,H,W,C] as `data`, and the convolution's weights; output 0 as `result`. Of a
-/// convolution also bias and residual, at their places in Conv2d, where they are given.
+/// Inputs 0 and 1 of the kernel: data [N,H,W,C] as `data`, and the convolution's weights; output 0 as `result`. A
+/// convolution may also have bias and residual, at their places in Conv2d.
 struct WinogradProblem {
   FilterUse use = FilterUse::convolution;
   TensorDesc data, weights, result;
@@ -25,11 +24,11 @@ struct WinogradProblem {
   bool constant_weights = false;
 };
 
-/// A kernel for each size of tiles; none unless it is a 3x3 convolution without stride, dilation and groups, of
-/// channels in multiples of 16.
+/// One kernel per tile size; none unless it is a 3x3 convolution without stride, dilation and groups, with channels in
+/// multiples of 16.
 std::vector<std::unique_ptr<Kernel>> winograd_candidates(const WinogradProblem& problem);
 
-/// The same of the weights' gradient: inputs x and dy, output dw [K,3,3,C].
+/// The same for the weights' gradient: inputs x and dy, output dw [K,3,3,C].
 std::vector<std::unique_ptr<Kernel>> winograd_grad_weight_candidates(const TensorDesc& x, const TensorDesc& dy,
                                                                      const TensorDesc& dw,
                                                                      const Conv2dAttributes& conv);

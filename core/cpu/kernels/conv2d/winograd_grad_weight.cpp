@@ -1,6 +1,6 @@
-// dw = G^T [sum over tiles of (A dy A^T) * (B^T x B)] G: some hundred tiles of dy and x at a time are transformed, then
-// multiplied, for each place in the tile a matrix product over the tiles, into sums that are transformed back at the
-// end.
+// dw = G^T [sum over tiles of (A dy A^T) * (B^T x B)] G: a few hundred tiles of dy and x at a time are transformed,
+// then multiplied, for each position in the tile a matrix product over the tiles, into sums that are transformed back
+// at the end.
 #include "core/base/parallel.h"
 #include "core/cpu/kernels/conv2d/winograd.h"
 #include "core/cpu/kernels/conv2d/winograd_tiles.h"
@@ -15,7 +15,8 @@ class WinogradGradWeight final : public Kernel {
   static constexpr int size = Transforms::size;
   static constexpr std::int64_t places = size * size;
   static constexpr std::int64_t chunk = 64, chunk_rows = 48;            // of x's and dy's channels: a task's product
-  static constexpr std::int64_t wanted_floats = std::int64_t{1} << 21;  // of transformed tiles: a third-level cache
+  static constexpr std::int64_t wanted_floats = std::int64_t{1} << 21;  // of transformed tiles: fits a third-level
+                                                                        // cache
   static constexpr std::int64_t fewest_tiles = 256, most_tiles = 1024;  // at a time
 
  public:

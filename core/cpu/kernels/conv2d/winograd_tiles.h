@@ -1,4 +1,4 @@
-// What Winograd's convolution and weight gradient share: where tiles lie, and how they are read.
+// Shared by Winograd's convolution and weight gradient: the layout of tiles, and how they are read.
 #pragma once
 
 #include "core/cpu/kernels/conv2d/winograd_transforms.h"
@@ -9,7 +9,7 @@
 
 namespace ptrain::cpu {
 
-/// Whether Winograd's algorithms do this convolution of [N,H,W,C] with [K,3,3,C].
+/// Whether Winograd's algorithms support this convolution of [N,H,W,C] with [K,3,3,C].
 inline bool is_for_winograd(const Conv2dAttributes& conv, const TensorDesc& data, const TensorDesc& weights,
                             const TensorDesc& result) {
   const bool floating = is_floating(data.dtype) && is_floating(weights.dtype) && is_floating(result.dtype);
@@ -18,7 +18,7 @@ inline bool is_for_winograd(const Conv2dAttributes& conv, const TensorDesc& data
          w[2] == 3 && w[0] % lanes == 0 && w[3] % lanes == 0;
 }
 
-/// Tiles of m x m results over images, in rows; those at the lower and right border may stand out.
+/// Tiles of m x m results over images, in rows; those at the lower and right border may overhang.
 struct WinogradTiles {
   Shape data, result;  // NHWC
   std::int64_t padding;
@@ -29,7 +29,7 @@ struct WinogradTiles {
   std::int64_t count() const { return result[0] * rows() * columns(); }
 };
 
-/// One tile: image, and the first result's row and column.
+/// One tile: its image, and the row and column of its first result.
 struct WinogradTile {
   std::int64_t image, row, column;
 
@@ -39,7 +39,7 @@ struct WinogradTile {
         column(number % tiles.columns() * tiles.m) {}
 };
 
-/// A square of pixels of an image [H,W,C], from a place that may lie outside of it; pixels outside are zero.
+/// A square of pixels of an image [H,W,C], whose origin may be outside; pixels outside are zero.
 template <int size, typename T>
 class PixelSquare {
  public:
@@ -53,7 +53,7 @@ class PixelSquare {
         right_(std::min<std::int64_t>(size, shape[2] - column)),
         whole_(top_ == 0 && left_ == 0 && bottom_ == size && right_ == size) {}
 
-  /// Sixteen channels of it.
+  /// Loads sixteen channels of the square.
   PTRAIN_INLINE void load(std::int64_t channel, f32x16 (&pixels)[size][size]) const {
     const T* from = first_ + channel;
     if (whole_) {

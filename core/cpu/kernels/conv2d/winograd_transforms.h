@@ -1,6 +1,6 @@
 // Winograd's minimal algorithms F(m x m, 3 x 3) (Lavin and Gray 2016, section 4): the transforms of one tile, sixteen
-// channels at a time. With points 0, +-p, +-q and infinity the products are exact up to rounding; Winograd<4> takes 5/8
-// and 3/2, whose powers are nearer to each other than those of 1 and 2, so that less is lost in the sums.
+// channels at a time. With points 0, +-p, +-q and infinity the products are exact up to rounding; Winograd<4> uses 5/8
+// and 3/2, whose powers are closer to each other than those of 1 and 2, which loses less precision in the sums.
 #pragma once
 
 #include "core/cpu/simd/vector.h"
@@ -57,7 +57,7 @@ struct Winograd<4> {
   static constexpr int size = 6;
   static constexpr const char* name = "winograd_4x4";
   static constexpr float p = 0.625f, q = 1.5f, pp = p * p, qq = q * q;
-  // One over the product of a point's distances to the others.
+  // One over the product of a point's differences from the others.
   static constexpr float at_0 = 1 / (pp * qq), at_p = 1 / (2 * pp * (pp - qq)), at_q = 1 / (2 * qq * (qq - pp));
 
   PTRAIN_INLINE static void input(const f32x16 (&d)[6], f32x16 (&v)[6]) {
@@ -119,7 +119,7 @@ PTRAIN_INLINE void transform_both_axes(const f32x16 (&in)[from][from], f32x16 (&
   for (int i = 0; i < to; ++i) one_axis(half[i], out[i]);
 }
 
-/// Writes each place of a transformed tile into a plane of its own, `plane` floats behind the one before.
+/// Writes each position of a transformed tile into its own plane; planes are `plane` floats apart.
 template <int size>
 PTRAIN_INLINE void store_places(const f32x16 (&tile)[size][size], float* to, std::int64_t plane) {
   for (int place = 0; place < size * size; ++place) store16(to + place * plane, tile[place / size][place % size]);

@@ -56,7 +56,7 @@ class DropoutAddLayerNormKernel final : public Kernel {
           for (std::int64_t r = begin; r < end; ++r) {
             const std::int64_t i = r * width;
             dropout_add_row(x + i, residual + i, mask, i, width, sum + i);
-            // From the rounded sum, which is what the gradient will see.
+            // Uses the rounded sum, as the gradient does.
             const RowStatistics s = row_statistics(sum + i, width, attributes_.epsilon);
             normalise_row(sum + i, s, gamma, beta, width, y + i);
             if (attributes_.low) {

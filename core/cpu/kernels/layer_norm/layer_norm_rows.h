@@ -54,7 +54,7 @@ struct RowSums {
   float projected;
 };
 
-/// A row of gradients, one tensor's or the sum of two.
+/// A row of gradients: one tensor's or the sum of two.
 template <typename D>
 struct Gradients {
   const D* dy;
@@ -97,8 +97,8 @@ PTRAIN_INLINE f32x16 grad_elements(f32x16 dy, f32x16 x, f32x16 gamma, RowStatist
   return s.rstd * (dy * gamma - sums.gradient - normal * sums.projected);
 }
 
-/// Sums of per-channel gradients: rows are split into as many parts as there are threads, each part is summed in row
-/// order, and the parts are added in order.
+/// Sums of per-channel gradients: rows are split into one part per thread, each part is summed in row order, and the
+/// parts are added in order.
 class ChannelPartials {
  public:
   explicit ChannelPartials(std::int64_t width) : width_(width), parts_(thread_count()) {}

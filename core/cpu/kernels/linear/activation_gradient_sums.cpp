@@ -10,7 +10,7 @@ constexpr std::int64_t block_rows = 32;  // summed by one thread, into a row of 
 
 std::int64_t count_blocks(std::int64_t rows) { return (rows + block_rows - 1) / block_rows; }
 
-/// One row: `sums` receives what is added to each column.
+/// One row: adds to each column of `sums`.
 template <Activation kind, typename T>
 void add_row(const T* saved, T* dx, std::int64_t columns, float* sums) {
   float at[run_length], gradient[run_length];
@@ -42,7 +42,7 @@ void sum_blocks(const T* saved, T* dx, std::int64_t rows, std::int64_t columns, 
   });
 }
 
-/// Adds the other blocks' sums to the first one's, then rounds.
+/// Adds the other blocks' sums to the first block's, then rounds.
 template <typename B>
 void join_blocks(float* partial, std::int64_t blocks, std::int64_t columns, B* db) {
   constexpr std::int64_t fewest_columns = 1 << 8;

@@ -102,14 +102,15 @@ class LinearGradInputKernel final : public Kernel {
   std::unique_ptr<Kernel> activation_;
 };
 
-/// The rows as pixels of one image, of a convolution with one tap. For bf16, where oneDNN is the slower one.
+/// Takes the rows as pixels of one image, and the layer as a convolution with one tap. For bf16, where oneDNN is
+/// slower.
 KernelPtr weight_gradient_by_taps(const LinearProblem& p, const TensorDesc& dw) {
   if (p.x != DType::bf16 || p.y != DType::bf16) return nullptr;
   const WeightGradientProblem problem{{1, 1, p.rows, p.in}, {1, 1, p.rows, p.out}, {dw.dtype, {p.out, 1, 1, p.in}}, {}};
   return make_weight_gradient_by_taps(problem, p.x);
 }
 
-/// db[c] = sum over rows of dy[r][c], in row order; each thread owns a run of columns.
+/// db[c] = sum over rows of dy[r][c], in row order; each thread has a range of columns.
 template <typename D, typename B>
 void sum_rows(const D* dy, std::int64_t rows, std::int64_t columns, B* db) {
   constexpr std::int64_t block = 256;

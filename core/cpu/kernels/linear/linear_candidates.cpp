@@ -14,7 +14,7 @@ memory::desc matrix(DType dtype, std::int64_t rows, std::int64_t columns, Tag ta
   return {{rows, columns}, compute_type(dtype), tag};
 }
 
-/// What the primitive computes in: the dtype of the activations.
+/// Data types and layouts of the primitive; it computes in the activations' dtype.
 struct Layouts {
   memory::desc x, w, y, bias;
   memory::desc w_stored, bias_stored;
@@ -59,7 +59,7 @@ Candidate operation(const dnnl::engine& engine, const typename Primitive::primit
                                                   std::string(to_string(form)) + ":" + desc.impl_info_str())};
 }
 
-/// Appends what `make` returns, unless oneDNN has no implementation of it.
+/// Appends the result of `make`, unless oneDNN has no implementation.
 template <typename Make>
 void try_candidate(std::vector<Candidate>& candidates, Make&& make) {
   try {
@@ -69,12 +69,12 @@ void try_candidate(std::vector<Candidate>& candidates, Make&& make) {
   }
 }
 
-/// Weights that oneDNN lays out as it likes; unless constant they are packed at each run, in the pass that converts
+/// Weights in the layout that oneDNN prefers; unless constant they are packed at each run, in the pass that converts
 /// their dtype.
 memory::desc any_layout(const LinearProblem& p) { return matrix(p.x, p.out, p.in, Tag::any); }
 
-/// Without a search: packed weights where packing them costs nothing, else what was fastest for most of BERT's shapes
-/// on an AVX512-AMX machine, which is matmul in bf16 and the plain inner product in f32.
+/// Without a search: packed weights where packing is free, else the form that was fastest for most of BERT's shapes on
+/// an AVX512-AMX machine: matmul in bf16, the plain inner product in f32.
 Form preferred_form(const LinearProblem& p) {
   if (p.weights == Constancy::constant) return Form::inner_product_packed;
   return p.x == DType::bf16 ? Form::matmul : Form::inner_product;

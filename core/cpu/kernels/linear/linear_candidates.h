@@ -1,4 +1,4 @@
-// The oneDNN ways to compute a linear layer and its gradients: matmul, or inner product with plain or packed weights.
+// oneDNN's ways to compute a linear layer and its gradients: matmul, or inner product with plain or packed weights.
 #pragma once
 
 #include "core/cpu/onednn/onednn_operation.h"
@@ -23,7 +23,7 @@ struct LinearProblem {
   Constancy weights = Constancy::varies;
 };
 
-/// Slots: inputs x, w, bias; output `output_slot`. `activation` is applied to what is written there.
+/// Slots: inputs x, w, bias; output `output_slot`, to which `activation` is applied.
 std::vector<KernelPtr> linear_candidates(const LinearProblem& problem, Activation activation, int output_slot);
 /// Slots: inputs dy, w; output dx.
 std::vector<KernelPtr> linear_grad_input_candidates(const LinearProblem& problem);

@@ -1,4 +1,4 @@
-// A oneDNN primitive of 8-bit integers with its scales as arguments.
+// A oneDNN primitive for 8-bit integers, with its scales as arguments.
 #pragma once
 
 #include "core/cpu/onednn/epilogue.h"

@@ -1,4 +1,4 @@
-// The steps between real values and 8-bit integers.
+// Conversion between real values and 8-bit integers.
 #include "core/ops/quantization/quantize.h"
 
 #include "core/base/parallel.h"
@@ -13,7 +13,7 @@ void visit_int8(DType dtype, Visitor&& visit) {
   dtype == DType::u8 ? visit(std::uint8_t{}) : visit(std::int8_t{});
 }
 
-constexpr std::int64_t elements_at_once = 1 << 14;  // of a thread
+constexpr std::int64_t elements_at_once = 1 << 14;  // per thread
 
 class QuantizeKernel final : public Kernel {
  public:

@@ -11,7 +11,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Whether an implementation of that name knows no VNNI, and so adds pairs of products in 16 bits.
+/// Whether an implementation of that name lacks VNNI, and so adds pairs of products in 16 bits.
 bool saturates(const std::string& name) {
   constexpr std::string_view without_vnni[] = {":sse41", ":avx2", ":avx512_core"};
   return std::any_of(std::begin(without_vnni), std::end(without_vnni),

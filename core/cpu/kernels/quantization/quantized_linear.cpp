@@ -12,7 +12,7 @@ using dnnl::memory;
 using Tag = memory::format_tag;
 using Op = QuantizedLinear;
 
-/// One layer as both primitives need it.
+/// One layer with the arguments of either primitive.
 class Int8Linear {
  public:
   explicit Int8Linear(const KernelContext& context)

@@ -9,7 +9,7 @@ namespace {
 
 using dnnl::memory;
 
-/// [batch, rows, columns], in memory as `orientation` says.
+/// [batch, rows, columns], in memory order `orientation`.
 memory::desc matrices(DType dtype, std::int64_t batch, std::int64_t rows, std::int64_t columns,
                       Orientation orientation) {
   const auto tag = orientation == Orientation::plain ? memory::format_tag::abc : memory::format_tag::acb;

@@ -1,5 +1,4 @@
-// Rows are copied; where they are added up, every thread has rows of the result of its own, and takes what belongs to
-// them in order.
+// Copies rows; to add rows up, every thread owns rows of the result and adds to them in order.
 #include "core/ops/tensor/gather.h"
 
 #include "core/base/parallel.h"
@@ -11,7 +10,7 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Rows of `inner` elements that make a part worth a thread.
+/// Number of rows of `inner` elements that justifies a thread.
 std::int64_t row_grain(const GatherExtent& e) { return std::max<std::int64_t>(1, (1 << 14) / e.inner); }
 
 class GatherKernel final : public Kernel {
@@ -52,7 +51,7 @@ class ScatterAddKernel final : public Kernel {
         extent_(gather_extent(context.op_as<ScatterAdd>().attrs(), output_.shape,
                               context.inputs[ScatterAdd::indices].shape)) {}
 
-  /// Sums in f32 of what is stored in less.
+  /// f32 sums for low-precision results.
   std::size_t workspace_bytes() const override {
     return output_.dtype == DType::f32 ? 0 : static_cast<std::size_t>(output_.count()) * sizeof(float);
   }
@@ -76,7 +75,7 @@ class ScatterAddKernel final : public Kernel {
   }
 
  private:
-  /// To rows [begin, end) of the result.
+  /// Adds to rows [begin, end) of the result.
   template <typename T>
   void add_rows(const T* rows, const std::int32_t* indices, std::int64_t begin, std::int64_t end, float* sums) const {
     const GatherExtent& e = extent_;

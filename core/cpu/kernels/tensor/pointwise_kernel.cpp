@@ -32,7 +32,7 @@ void PointwiseKernel::run(const KernelArgs& args) {
                [&](std::int64_t begin, std::int64_t end) { run_part(args, begin, end); });
 }
 
-/// Where they lie, if as floats in their order; otherwise in the buffer.
+/// In place if the operand is contiguous floats; otherwise copied to the buffer.
 const float* PointwiseKernel::load(const Operand& operand, const void* from, std::int64_t begin, std::int64_t count,
                                    float* buffer) const {
   if (operand.dtype == DType::f32 && operand.index.is_contiguous()) return static_cast<const float*>(from) + begin;

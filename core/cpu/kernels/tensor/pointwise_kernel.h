@@ -1,5 +1,4 @@
-// What functions of elements run by: operands are read in runs of floats, one loop a step computes, and the result is
-// rounded.
+// Runs pointwise ops: operands are read in runs of floats, each step is one loop, and the result is rounded.
 #pragma once
 
 #include "core/cpu/kernels/tensor/strided_runs.h"
@@ -21,10 +20,10 @@ struct LoopWithConstants {
 LoopWithConstants unary_loop(const ptrain::Op& op);
 LoopWithConstants binary_loop(const ptrain::Op& op);
 
-/// Of one output, to which all inputs are broadcast. Loops read zeros of inputs that are absent.
+/// A kernel with one output, to which all inputs are broadcast. Loops read zeros for absent inputs.
 class PointwiseKernel final : public Kernel {
  public:
-  /// Of a chain, or of an op that a chain could have as a step.
+  /// For a chain, or an op that can be a step of one.
   explicit PointwiseKernel(const KernelContext& context);
   void run(const KernelArgs& args) override;
 

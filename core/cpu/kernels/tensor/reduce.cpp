@@ -1,5 +1,5 @@
-// Sums and maxima over axes. Each result is added up in runs of floats, in a fixed order and joined in double; where
-// there are few results, parts of each are computed at once, as many as the shape says.
+// Sums and maxima over axes. Each result is added up in runs of floats, in a fixed order and combined in double; where
+// there are few results, parts of each are computed in parallel, their number depending on the shape only.
 #include "core/ops/tensor/reduce.h"
 
 #include "core/cpu/cpu_kernels.h"
@@ -11,9 +11,9 @@
 namespace ptrain::cpu {
 namespace {
 
-/// Elements that are added up as floats before they are joined in double.
+/// Elements that are added as floats before they are combined in double.
 constexpr std::int64_t row_run = 2048, column_run = 128;
-/// Neighbouring results that are computed together.
+/// Neighbouring results computed together.
 constexpr std::int64_t most_columns = 256;
 
 struct Sum {
@@ -32,7 +32,7 @@ struct Sum {
   }
 };
 
-/// Of NaN and anything NaN.
+/// The maximum with a NaN is NaN.
 struct Max {
   static constexpr float start = -std::numeric_limits<float>::infinity();
   static PTRAIN_INLINE f32x16 join(f32x16 a, f32x16 b) {
@@ -50,15 +50,16 @@ struct Max {
   }
 };
 
-/// The axes of x by what becomes of them. A task makes `columns` neighbouring results, or a part of them.
+/// The axes of x, grouped into reduced and kept ones. A task computes `columns` neighbouring results, or a part of
+/// them.
 struct Extent {
   StridedIndex kept, reduced;
-  std::int64_t inner = 1;  // of the last axis, which lies in one piece
+  std::int64_t inner = 1;  // of the last axis, which is contiguous
   bool inner_reduced = false;
   std::int64_t results = 1, parts = 1;
 
   Extent(const Shape& shape, const std::vector<bool>& is_reduced) {
-    int first = shape.rank();  // of the axes that lie in one piece
+    int first = shape.rank();  // the contiguous axes
     for (int axis = first - 1; axis >= 0; first = axis--) {
       if (shape[axis] == 1) continue;
       if (inner > 1 && is_reduced[at(axis)] != inner_reduced) break;
@@ -78,7 +79,7 @@ struct Extent {
 
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
   std::int64_t column_blocks() const { return inner_reduced ? 1 : (inner + most_columns - 1) / most_columns; }
-  /// Runs of a row, and what parts are made of: runs, or rows of columns.
+  /// Runs per row, and the units of parts: runs, or rows of columns.
   std::int64_t row_runs() const { return (inner + row_run - 1) / row_run; }
   std::int64_t units() const { return reduced.count() * (inner_reduced ? row_runs() : 1); }
   std::int64_t tasks() const { return kept.count() * column_blocks() * parts; }
@@ -100,7 +101,7 @@ double reduce_run(const T* x, std::int64_t count) {
   return result;
 }
 
-/// results[c] = what units [begin, end) of columns [first, first + count) come to.
+/// results[c] = the reduction of units [begin, end) of columns [first, first + count).
 template <typename Join, typename T>
 void reduce_columns(const Extent& extent, const T* x, std::int64_t begin, std::int64_t end, std::int64_t count,
                     double* results) {

@@ -1,4 +1,4 @@
-// Elements that are read in the order of another tensor, a run at a time.
+// Reads elements in the order of another tensor, one run at a time.
 #pragma once
 
 #include "core/cpu/simd/convert.h"
@@ -11,8 +11,8 @@
 
 namespace ptrain::cpu {
 
-/// Calls body(place in the run, offset, stride, count) for the parts of elements [begin, begin + count) of the order
-/// that lie at one stride.
+/// Calls body(position in the run, offset, stride, count) for the parts of elements [begin, begin + count) of the order
+/// that have one stride.
 template <typename Body>
 void for_parts(const StridedIndex& index, std::int64_t begin, std::int64_t count, Body&& body) {
   if (index.axes == 0) {

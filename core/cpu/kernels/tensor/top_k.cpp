@@ -1,4 +1,4 @@
-// The row of indices that is the result holds a heap of the best so far, whose first is the worst of them.
+// The result's row of indices is a heap of the best elements so far, with the worst of them first.
 #include "core/ops/tensor/top_k.h"
 
 #include "core/base/parallel.h"

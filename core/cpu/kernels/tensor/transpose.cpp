@@ -1,5 +1,5 @@
-// Where the last axis stays, runs of it are copied. Else squares are read by rows of x and written by rows of y, so
-// that both stay in the cache.
+// If the last axis stays, copies runs of it. Otherwise reads squares by rows of x and writes them by rows of y, so that
+// both stay in the cache.
 #include "core/ops/tensor/transpose.h"
 
 #include "core/cpu/cpu_kernels.h"
@@ -50,7 +50,7 @@ class TransposeKernel final : public Kernel {
  private:
   bool keeps_last() const { return index_.axes == 0 || index_.strides[index_.axes - 1] == 1; }
 
-  /// Rows of a matrix lie at a stride in y and one after the other in x, columns the other way round.
+  /// Rows of a matrix are strided in y and contiguous in x, columns the other way round.
   template <typename T>
   void run_squares(const T* x, T* y) const {
     const std::int64_t columns = index_.extents[index_.axes - 1], column_stride = index_.strides[index_.axes - 1];

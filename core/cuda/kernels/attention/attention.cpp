@@ -1,6 +1,5 @@
-// flash and flash_mask are cuDNN's SDPA, math the composed form. Of flash, cuDNN draws dropout's mask where it has
-// plans for that; the others drop the weights that the CPU drops, and cuDNN is given the mask, drawn into the
-// workspace.
+// flash and flash_mask are cuDNN's SDPA, math the composed form. With flash, cuDNN draws dropout's mask where it has
+// plans for that; the others drop the same weights as the CPU, and cuDNN receives the mask, drawn into the workspace.
 #include "core/ops/text/attention.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -27,16 +26,16 @@ const AttentionAttributes& get_attributes(const KernelContext& context) {
   return is_forward ? context.op_as<Attention>().attrs() : context.op_as<AttentionGrad>().attrs();
 }
 
-// Inputs of packed sequences.
+// Inputs that packed sequences need.
 constexpr std::size_t offsets_input = 3, gradient_offsets_input = 6;
 
-/// What a form says of itself: why flash does not run, if it was asked for.
+/// Describes a form, with the reason why flash was requested but does not run.
 std::string describe(AttentionAlgorithm form, const std::string& implementation, const std::string& refusal) {
   const std::string text = fmt::format("{} {}", enum_name(form), implementation);
   return refusal.empty() ? text : fmt::format("{} (flash: {})", text, refusal);
 }
 
-/// cuDNN's form of attention, flash or flash_mask, if it has one, and why it is not the one that was asked for.
+/// cuDNN's form of attention, flash or flash_mask, if it has one, and why it differs from the requested one.
 struct FlashPlanning {
   std::optional<CompiledGraph> graph = {};
   AttentionAlgorithm form = AttentionAlgorithm::flash;
@@ -44,7 +43,7 @@ struct FlashPlanning {
 };
 
 class FlashKernel : public Kernel {
-  using Op = Attention;  // whose first inputs are the gradient's too
+  using Op = Attention;  // its first inputs are the gradient's too
 
  public:
   FlashKernel(const KernelContext& context, Device& device, FlashPlanning planning)
@@ -64,7 +63,7 @@ class FlashKernel : public Kernel {
   KernelRecord record() const override { return {describe(attributes_.algorithm, graph_.implementation(), refusal_)}; }
 
  protected:
-  /// Binds q, k, v, the lengths and the offsets, and draws and binds what dropout reads.
+  /// Binds q, k, v, the lengths and the offsets, and draws and binds dropout's inputs.
   void bind_inputs(const KernelArgs& args, const AttentionSequences& sequences) {
     pointers_.clear();
     bind_parts(args.inputs[Op::qkv]);
@@ -76,7 +75,7 @@ class FlashKernel : public Kernel {
     if (attributes_.dropout > 0) bind_dropout(args.inputs[Op::rng], args.workspace);
   }
   void bind(void* pointer) { pointers_.push_back(pointer); }
-  /// Binds q, k and v, or their gradients, where they lie in the first token.
+  /// Binds q, k and v, or their gradients, at their addresses in the first token.
   void bind_parts(void* tokens) {
     for (int part = 0; part < 3; ++part) bind(static_cast<std::byte*>(tokens) + e_.bytes(part * e_.part_offset()));
   }
@@ -155,7 +154,7 @@ class FlashAttentionGradKernel final : public FlashKernel {
 /// The composed form of one direction: `Products` is MathAttention or MathAttentionGrad.
 template <typename Products>
 class MathKernel : public Kernel {
-  using Op = Attention;  // whose first inputs are the gradient's too
+  using Op = Attention;  // its first inputs are the gradient's too
 
  public:
   MathKernel(const KernelContext& context, Device& device, std::string refusal)
@@ -206,8 +205,8 @@ class MathAttentionGradKernel final : public MathKernel<MathAttentionGrad> {
   }
 };
 
-/// The inputs of a layer's forward op, from either direction's kernel. The number of packed tokens is not in the
-/// graphs: those are the ones of the most tokens.
+/// The inputs of a layer's forward op, from either direction's kernel. Graphs do not include the number of packed
+/// tokens, so the largest is used.
 std::vector<TensorDesc> forward_inputs(const KernelContext& context, const AttentionExtents& e) {
   const auto first = context.inputs.first(std::min(context.inputs.size(), offsets_input));
   std::vector<TensorDesc> inputs(first.begin(), first.end());
@@ -231,7 +230,7 @@ Planning plan_direction(const KernelContext& context, Device& device, const Atte
     outputs = {inputs[AttentionGrad::qkv]};
   }
   const Op& op = is_forward ? static_cast<const Op&>(forward) : backward;
-  // Not searched: on scratch memory the lengths would mean nothing.
+  // Not searched: on scratch memory the lengths would be meaningless.
   return plan_graph({op, inputs, outputs, context.options, context.search_cache}, device, unbounded_rules(context),
                     Search::no, [&] {
                       const CudnnTarget target = device.cudnn_target();
@@ -248,12 +247,12 @@ FlashPlanning plan_flash(const KernelContext& context, Device& device) {
   if (e.packed && e.batch * e.length * 3 * e.part_offset() > std::numeric_limits<std::int32_t>::max()) {
     return {.refusal = "offsets beyond 32 bits"};
   }
-  // Layers differ in the stream of their dropout, which is not in the graph: without it they share one.
+  // Layers differ in the stream of their dropout, which is not part of the graph: without it they share one.
   attributes.stream = 0;
   const Direction direction = get_direction(context);
   std::string refusal;
   if (attributes.algorithm == AttentionAlgorithm::flash && attributes.dropout > 0) {
-    // Whether cuDNN draws is one answer for both directions, which must drop the same weights.
+    // Both directions must drop the same weights, so cuDNN draws the mask in both or in neither.
     Planning forward = plan_direction(context, device, attributes, Direction::forward);
     Planning backward = plan_direction(context, device, attributes, Direction::backward);
     if (forward.planned && backward.planned) {

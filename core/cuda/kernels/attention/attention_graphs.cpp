@@ -5,7 +5,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// [B,heads,S,D] of which the heads' D elements lie together in tokens of `width` elements.
+/// [B,heads,S,D] where the D elements of a head are contiguous in tokens of `width` elements.
 TensorLayout heads_layout(const AttentionExtents& e, std::int64_t width) {
   return {e.dtype, {e.batch, e.heads, e.length, e.depth}, {e.length * width, e.depth, width, 1}};
 }
@@ -15,7 +15,7 @@ TensorLayout lse_layout(const AttentionExtents& e) {
   return {DType::f32, {e.batch, e.heads, e.length, 1}, {e.heads * e.length, e.length, 1, 1}};
 }
 
-/// The offsets of packed sequences, and the tensors that lie by them.
+/// The offsets of packed sequences, and the tensors addressed through them.
 class RaggedTensors {
  public:
   RaggedTensors(CudnnGraph& graph, const AttentionExtents& e) : graph_(graph) {
@@ -41,12 +41,12 @@ struct DeclaredInputs {
   RaggedTensors ragged;
 };
 
-/// Declares what dropout reads.
+/// Declares dropout's inputs.
 void declare_dropout(CudnnGraph& graph, const AttentionExtents& e, const AttentionAttributes& attributes,
                      CudnnGraph::AttentionInputs& inputs) {
   if (attributes.dropout <= 0) return;
   if (attributes.algorithm == AttentionAlgorithm::flash) {
-    // On compute capability 10 cuDNN takes no i32 here (https://github.com/pytorch/pytorch/pull/146734).
+    // On compute capability 10 cuDNN rejects i32 here (https://github.com/pytorch/pytorch/pull/146734).
     const TensorLayout number{DType::i64, {1, 1, 1, 1}, {1, 1, 1, 1}};
     const auto seed = graph.input(number), offset = graph.input(number);
     inputs.dropout = {seed, offset, attributes.dropout};

@@ -6,12 +6,12 @@
 
 namespace ptrain::cuda {
 
-/// Bound to q, k, v (where they lie among the tokens of qkv); the lengths, twice; packed, element_offsets of qkv and of
-/// out; with dropout, of flash seed and offset, of flash_mask the mask; out; lse. The number of packed tokens is not in
-/// the graph.
+/// Bound to q, k, v (strided within the tokens of qkv); the lengths, twice; if packed, element_offsets of qkv and of
+/// out; with dropout, seed and offset (flash) or the mask (flash_mask); out; lse. The graph does not depend on the
+/// number of packed tokens.
 CudnnGraph attention_graph(const CudnnTarget& target, const AttentionExtents& e, const AttentionAttributes& attributes);
-/// Bound to q, k, v; the lengths, twice; the offsets, packed; seed and offset, or the mask; out; dout; lse; dq, dk, dv
-/// (among the tokens of dqkv).
+/// Bound to q, k, v; the lengths, twice; if packed, the offsets; seed and offset, or the mask; out; dout; lse; dq, dk,
+/// dv (within the tokens of dqkv).
 CudnnGraph attention_grad_graph(const CudnnTarget& target, const AttentionExtents& e,
                                 const AttentionAttributes& attributes, bool deterministic);
 

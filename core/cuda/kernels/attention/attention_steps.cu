@@ -10,9 +10,9 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr int rows_per_block = block_threads / 32;  // a warp a row
+constexpr int rows_per_block = block_threads / 32;  // one warp per row
 
-/// Where S is a multiple of 16 the mask's elements are those of one run, which draws without waste.
+/// If S is a multiple of 16 the mask's elements are contiguous, and no random bits are wasted.
 __global__ void __launch_bounds__(block_threads) mask_run_kernel(std::int64_t packs, float p, std::uint32_t stream,
                                                                  const std::int64_t* rng, DType dtype, void* mask) {
   __shared__ MaskWords words[block_threads / group_threads];
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// 64 drawn bits are the seed. The offset is left at 0: how far a generator counts from there is its own affair, and
-/// neighbouring offsets might draw the same numbers for other elements.
+/// 64 drawn bits are the seed. The offset stays 0: libraries may advance the generator from it in ways of their own,
+/// and nearby offsets might draw the same numbers for other elements.
 __global__ void seed_kernel(std::uint32_t stream, const std::int64_t* rng, std::int64_t* seed, std::int64_t* offset) {
   const RandomStream random{static_cast<std::uint64_t>(rng[0]), static_cast<std::uint64_t>(rng[1]), stream};
   const Philox4 drawn = random.block(static_cast<std::uint64_t>(rng[2]));
@@ -50,8 +50,8 @@ __global__ void seed_kernel(std::uint32_t stream, const std::int64_t* rng, std::
   *offset = 0;
 }
 
-/// Where element i of heads [parts][B,heads,S,D] lies among the tokens [B,S,parts,heads,D] or [T,parts,heads,D];
-/// nowhere among packed ones where it is not valid.
+/// Address of element i of heads [parts][B,heads,S,D] in the tokens [B,S,parts,heads,D] or [T,parts,heads,D]; none for
+/// padding elements of packed sequences.
 struct TokenPlace {
   std::int64_t at;
   bool valid;
@@ -69,7 +69,7 @@ struct TokenPlace {
   }
 };
 
-/// A thread has n elements of one head at once, whose place is the first one's.
+/// A thread handles n elements of one head, starting at the first one's address.
 template <int n, typename T>
 __global__ void __launch_bounds__(block_threads)
     gather_kernel(AttentionExtents e, int parts, AttentionSequences sequences, const T* tokens, T* heads) {
@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// A block a token.
+/// One block per token.
 template <typename T>
 __global__ void clear_tokens_kernel(AttentionExtents e, std::int64_t width, AttentionSequences sequences, T* tokens) {
   const std::int64_t token = blockIdx.x;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(block_threads)
   if (i <= places.count) offsets[i] = static_cast<std::int32_t>(places.begin(i) * width);
 }
 
-/// This warp's row of scores; the first `valid` keys count, none where the query itself is padding.
+/// This warp's row of scores; the first `valid` keys count, none if the query itself is padding.
 struct Row {
   std::int64_t index, valid;
 

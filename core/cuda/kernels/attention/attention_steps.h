@@ -1,5 +1,5 @@
-// What surrounds the products of attention: heads gathered and spread, softmax by rows, dropout's mask or the seed of a
-// library's, cleared padding, places of packed sequences.
+// The steps around attention's products: gathering and scattering heads, softmax by rows, dropout's mask or a library's
+// seed, clearing padding, offsets of packed sequences.
 #pragma once
 
 #include "core/base/host_device.h"
@@ -17,22 +17,22 @@ struct AttentionExtents : AttentionDims {
   DType dtype;
   bool packed, causal;
 
-  /// Of an op or its gradient, whose first inputs are qkv and lengths.
+  /// From the inputs of an op or its gradient, the first of which are qkv and lengths.
   AttentionExtents(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs);
 
   PTRAIN_HD std::int64_t rows() const { return batch * heads * length; }  // of scores
   PTRAIN_HD std::int64_t scores() const { return rows() * length; }
-  PTRAIN_HD std::int64_t head_elements() const { return rows() * depth; }  // of one of q, k, v
+  PTRAIN_HD std::int64_t head_elements() const { return rows() * depth; }  // elements of one of q, k, v
   PTRAIN_HD std::int64_t part_offset() const { return heads * depth; }     // elements from q to k and from k to v
   std::size_t bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * element_size(dtype); }
 };
 
-/// The sequences of a run on the device: lengths [B], and where packed ones lie.
+/// The sequences of a run on the device: lengths [B], and offsets if packed.
 struct AttentionSequences {
   const std::int32_t* lengths;
   SequencePlaces places;
 
-  /// Of inputs with the offsets at `slot` where they are packed.
+  /// From inputs with the offsets at `slot` if packed.
   AttentionSequences(const AttentionExtents& e, std::span<void* const> inputs, std::size_t slot)
       : lengths(static_cast<const std::int32_t*>(inputs[1])),
         places(sequence_places(e.batch, e.length, inputs, slot)) {}
@@ -41,30 +41,31 @@ struct AttentionSequences {
 /// Enqueues mask [B,heads,S,S] of `e.dtype`: 1 where dropout keeps the weight, 0 where not; the same as on the CPU.
 void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
                          const void* rng, void* mask);
-/// Enqueues seed and offset, one number each, of a generator that draws the run's mask in that one's place: another
-/// pair for every stream, seed, step and part.
+/// Enqueues seed and offset, one number each, for a library's generator that draws the mask instead: a different pair
+/// for every stream, seed, step and part.
 void make_attention_seed(const Device& device, const AttentionAttributes& attributes, const void* rng,
                          std::int64_t* seed, std::int64_t* offset);
 
 /// heads [parts][B,heads,S,D] = tokens [B,S,parts,heads,D] or packed [T,parts,heads,D], 0 beyond the lengths.
 void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* tokens, void* heads);
-/// The way back, with 0 beyond the lengths; behind packed sequences tokens stay as they are.
+/// The reverse, with 0 beyond the lengths; tokens after packed sequences are unchanged.
 void spread_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* heads, void* tokens);
-/// tokens [B,S,width] = 0 beyond the lengths, or packed [T,width] = 0 behind the sequences.
+/// tokens [B,S,width] = 0 beyond the lengths, or packed [T,width] = 0 after the sequences.
 void clear_padded_tokens(const Device& device, const AttentionExtents& e, std::int64_t width,
                          const AttentionSequences& sequences, void* tokens);
-/// offsets i32 [B+1], in elements, of packed sequences among tokens of `width` elements, as cuDNN counts them.
+/// offsets i32 [B+1] of packed sequences in tokens of `width` elements, counted in elements as cuDNN does.
 void element_offsets(const Device& device, const SequencePlaces& places, std::int64_t width, std::int32_t* offsets);
 /// lse [B,heads,S] = 0 beyond the lengths.
 void clear_padded_lse(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, float* lse);
 
 /// weights = dropout(softmax(scores)) of `e.dtype`, 0 in the padding; lse of each row, 0 beyond the length. `mask` is
-/// null without dropout; what it keeps is scaled by mask_scale.
+/// null without dropout; kept weights are scaled by mask_scale.
 void softmax_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths, const float* scores,
                   const void* mask, float mask_scale, void* weights, float* lse);
-/// From the scores and the gradient of the weights after dropout: those weights, and the gradient of the scores.
+/// Computes the weights after dropout and the gradient of the scores, from the scores and the gradient of those
+/// weights.
 void softmax_grad_rows(const Device& device, const AttentionExtents& e, const std::int32_t* lengths,
                        const float* scores, const float* lse, const float* dweights, const void* mask, float mask_scale,
                        void* weights, void* dscores);

@@ -36,7 +36,7 @@ std::size_t f32_bytes(std::int64_t elements) { return static_cast<std::size_t>(e
 
 float mask_scale(const AttentionAttributes& attributes) { return DropoutMask(attributes.dropout, 0, 0, 0).scale; }
 
-/// One of q, k and v (or their gradients) in packed [3][B,heads,S,D].
+/// One of q, k and v (or their gradients) within [3][B,heads,S,D].
 void* get_part(void* packed, const AttentionExtents& e, int part) {
   return static_cast<std::byte*>(packed) + static_cast<std::size_t>(part) * e.bytes(e.head_elements());
 }

@@ -1,5 +1,5 @@
-// Attention composed of batched products and row kernels, with the scores in memory: attention: math, and what flash
-// falls back to where cuDNN has no plan (fp32, odd head widths).
+// Attention composed of batched products and row kernels, with the scores in memory: attention: math, and flash's
+// fallback where cuDNN has no plan (fp32, odd head widths).
 #pragma once
 
 #include "core/cuda/device/workspace.h"

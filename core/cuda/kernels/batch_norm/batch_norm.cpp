@@ -1,5 +1,6 @@
-// Batch normalisation: cuDNN's fused, persistent kernels when cudnn_batchnorm_spatial_persistent is on and cuDNN has
-// one for the shape, this project's own two passes otherwise. Running statistics are updated by an own kernel in both.
+// Batch normalisation: cuDNN's fused, persistent kernels if cudnn_batchnorm_spatial_persistent is on and cuDNN has one
+// for the shape, this project's two-pass kernels otherwise. In both cases a separate kernel updates the running
+// statistics.
 #include "core/ops/normalization/batch_norm.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -91,7 +92,7 @@ class BatchNormKernel final : public Kernel {
   bool has_residual_;
   bool masked_ = false;
   Planning persistent_;
-  std::optional<BatchNormGuard> guard_;  // of the persistent kernel
+  std::optional<BatchNormGuard> guard_;  // for the persistent kernel
   std::vector<void*> pointers_;
 };
 

@@ -1,4 +1,5 @@
-// Gradient of batch normalisation, in the same mode as the forward op: cuDNN's persistent kernel or the own two passes.
+// Gradient of batch normalisation, in the same mode as the forward op: cuDNN's persistent kernel or this project's two
+// passes.
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/batch_norm/batch_norm_graphs.h"
 #include "core/cuda/kernels/batch_norm/native_batch_norm.h"

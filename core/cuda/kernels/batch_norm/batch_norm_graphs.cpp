@@ -19,7 +19,7 @@ CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attribut
   graph.output(normalized.mean, channels);
   graph.output(normalized.invstd, channels);
   if (has_residual && attributes.activation == Activation::relu) {
-    graph.output(graph.greater(y, graph.constant(0)), mask_layout(x));  // cuDNN has no plan for the mask of the sum
+    graph.output(graph.greater(y, graph.constant(0)), mask_layout(x));  // cuDNN has no plan for the sum's mask
   }
   return graph;
 }
@@ -51,9 +51,9 @@ Planning plan_persistent(const KernelContext& context, Device& device, const Per
                          const std::function<CudnnGraph()>& build) {
   if (!context.options.persistent_batch_norm) return {std::nullopt, "cudnn_batchnorm_spatial_persistent is off"};
   if (problem.activation != Activation::none && problem.activation != Activation::relu) {
-    return {std::nullopt, fmt::format("cuDNN's take in no {}", to_string(problem.activation))};
+    return {std::nullopt, fmt::format("cuDNN's cannot fuse {}", to_string(problem.activation))};
   }
-  if (problem.mask && !numbers_masks_alike(device)) return {std::nullopt, "cuDNN orders the bits of masks otherwise"};
+  if (problem.mask && !numbers_masks_alike(device)) return {std::nullopt, "cuDNN orders the bits of masks differently"};
   // cuDNN lists 30 plans and more, and compiles each from source: half a second.
   return plan_graph(context, device, unbounded_rules(context), Search::few, build);
 }

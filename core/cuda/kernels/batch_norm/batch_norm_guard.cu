@@ -30,7 +30,8 @@ struct CompareStatistics {
   }
 };
 
-/// Compares, if it is this run's turn; the block that ends last counts the run, when no other reads the count any more.
+/// Compares the statistics if this run is due; the last block to finish counts the run, when no other block reads the
+/// count any more.
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     guard_finish_kernel(ChannelExtent e, CompareStatistics<T> compare, unsigned long long every,

@@ -1,4 +1,4 @@
-// Compares the statistics of persistent batch norms with plain ones while a run goes on.
+// Compares the statistics of persistent batch norms with plain ones during a run.
 #pragma once
 
 #include "core/cuda/device/device_array.h"
@@ -8,8 +8,8 @@
 
 namespace ptrain::cuda {
 
-/// The device counts a norm's runs itself and compares every so many of them, so that the launches are the same at
-/// every run and can be recorded; the others return at once.
+/// The device counts a norm's runs itself and compares one in every `every`, so that the launches are the same in all
+/// runs and can be recorded; in other runs they return at once.
 class BatchNormGuard {
  public:
   /// x is [rows,channels] of `dtype`; every `every`th run is compared, the first one included.
@@ -19,15 +19,15 @@ class BatchNormGuard {
   std::size_t workspace_bytes() const { return layout_.bytes(); }
   /// Enqueues the comparison of x's statistics with `mean` and `invstd`.
   void run(const void* x, const float* mean, const float* invstd, void* workspace) const;
-  /// What was found so far; waits for the device.
+  /// The result so far; waits for the device.
   GuardFinding finding() const;
 
   /// In device memory.
   struct State {
     unsigned long long runs = 0;
     unsigned long long compared = 0;
-    unsigned finished_blocks = 0;  // of the run under way
-    float worst = 0;               // not negative, so that its bits are in the order of its values
+    unsigned finished_blocks = 0;  // of the current run
+    float worst = 0;               // not negative, so its bits order like its values
   };
 
  private:

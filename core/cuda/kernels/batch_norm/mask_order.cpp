@@ -22,7 +22,7 @@ bool try_mask(Device& device) {
   const auto read = [&](void* to, const void* from, std::size_t bytes) {
     CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, device.stream()));
   };
-  constexpr std::size_t y_place = 4;  // among what is bound
+  constexpr std::size_t y_place = 4;  // index among the bound tensors
   read(y.data(), tensors.pointers()[y_place], y.size() * sizeof(f16));
   read(mask.data(), tensors.pointers().back(), mask.size());
   CUDA_CHECK(cudaStreamSynchronize(device.stream()));

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// What the gradient's two passes know of a thread's channels.
+/// Per-channel values of a thread's channels for the gradient's two passes.
 template <int n>
 struct GradState {
   float mean[n], scale[n], beta[n];
@@ -82,7 +82,7 @@ struct GradState {
 #pragma unroll
     for (int i = 0; i < n; ++i) scale[i] = g[i] * r[i];
   }
-  /// Deviations and the gradient before the activation of what x gives.
+  /// Deviations, and the gradient before an activation that is recomputed from x.
   template <Activation activation, typename T>
   __device__ void read(const T* x, const T* dy, float (&d)[n], float (&g)[n]) const {
     load(x, d);
@@ -220,7 +220,7 @@ void NativeBatchNorm::backward(const Backward& tensors, Activation activation, v
   visit_row_pack(extent_.channels, dtype_, [&](auto n, auto zero) {
     using T = decltype(zero);
     constexpr int packed = decltype(n)::value;
-    if constexpr (packed == pack) {  // the mask, of whole bytes, says what is open
+    if constexpr (packed == pack) {  // the mask, in whole bytes, has the activation
       if (tensors.dresidual != nullptr) return backward_as<packed, T, Activation::none, true>(tensors, workspace);
     }
     visit_norm_activation(activation,

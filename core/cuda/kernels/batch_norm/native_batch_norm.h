@@ -1,5 +1,5 @@
-// Batch normalisation by this project's own kernels: two passes over the data in each direction, sums in a fixed order.
-// What runs when persistent batch norm is off, in evaluation, and where cuDNN has no plan.
+// Batch normalisation by this project's kernels: two passes over the data in each direction, sums in a fixed order.
+// Used when persistent batch norm is off, in evaluation, and where cuDNN has no plan.
 #pragma once
 
 #include "core/base/dtype.h"
@@ -27,11 +27,11 @@ class NativeBatchNorm {
     float epsilon;
     void* y;
     std::uint8_t* mask;    // of an activation that is a gate; null: none
-    float *mean, *invstd;  // of the batch: computed by train(), read by nothing else
+    float *mean, *invstd;  // of the batch; train() computes them, nothing else reads them
   };
-  /// Statistics of the batch, then y.
+  /// Computes the statistics of the batch, then y.
   void train(const Forward& tensors, void* workspace) const;
-  /// y from given statistics.
+  /// Computes y from given statistics.
   void infer(const Forward& tensors, const float* mean, const float* variance, void* workspace) const;
 
   /// running = (1 - momentum) running + momentum batch, with the unbiased variance.

@@ -1,4 +1,4 @@
-// Convolution by a cuDNN graph, with bias, residual and ReLU where it has a plan for them too.
+// Convolution by a cuDNN graph, with bias, residual and ReLU if it has a plan for them.
 #include "core/ops/image/conv2d.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -12,7 +12,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// Bias, residual and ReLU as the sums are stored; any other activation follows.
+/// Bias, residual and ReLU as the sums are stored; any other activation runs afterwards.
 ConvolutionTail make_tail(const KernelContext& context) {
   return {has_input(context.inputs, Conv2d::bias), has_input(context.inputs, Conv2d::residual),
           context.op_as<Conv2d>().activation() == Activation::relu};
@@ -30,7 +30,7 @@ std::unique_ptr<Kernel> make_activation_kernel(const KernelContext& context, Dev
   return make_activation({activation, context.outputs, context.outputs, context.options}, device);
 }
 
-/// An activation that cuDNN does not take into a convolution, in place.
+/// Applies an activation that cuDNN cannot fuse into a convolution, in place.
 class ConvolutionThenActivation final : public Kernel {
  public:
   ConvolutionThenActivation(std::unique_ptr<Kernel> convolution, std::unique_ptr<Kernel> activation)
@@ -48,8 +48,8 @@ class ConvolutionThenActivation final : public Kernel {
   std::unique_ptr<Kernel> convolution_, activation_;
 };
 
-/// What cuDNN has no plan for as one: bias, residual and activation follow the convolution as kernels of their own. The
-/// result may lie in the residual's memory, so that the convolution writes to the workspace.
+/// Without a fused cuDNN plan: bias, residual and activation run after the convolution as separate kernels. The result
+/// may share the residual's memory, so the convolution writes to the workspace.
 class ConvolutionInPasses final : public Kernel {
  public:
   ConvolutionInPasses(const KernelContext& context, Device& device)

@@ -17,7 +17,7 @@ std::function<CudnnGraph()> make_graph(const KernelContext& context, Device& dev
   };
 }
 
-/// In the data's dtype, then converted: cuDNN writes another one itself where channels are multiples of 8 alone.
+/// Computes in the data's dtype, then converts: cuDNN writes another dtype itself only if channels are multiples of 8.
 class GradWeightThenConverted final : public Kernel {
  public:
   GradWeightThenConverted(const KernelContext& context, Device& device)

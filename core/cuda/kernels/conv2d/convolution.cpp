@@ -66,7 +66,7 @@ CudnnGraph convolution_graph(const CudnnTarget& target, const Conv2dAttributes& 
   std::optional<CudnnGraph::Tensor> bias, residual;
   if (tail.bias) bias = graph.input(channels);
   if (tail.residual) residual = graph.input(channels_last(y));
-  if (residual) result = graph.add(result, *residual);  // cuDNN knows them in this order only
+  if (residual) result = graph.add(result, *residual);  // cuDNN supports only this order
   if (bias) result = graph.add(result, *bias);
   if (tail.relu) result = graph.relu(result);
   graph.output(result, channels_last(y));
@@ -88,7 +88,7 @@ CudnnGraph convolution_grad_weight_graph(const CudnnTarget& target, const Conv2d
   const auto data = graph.input(channels_last(x));
   const auto gradient = graph.input(channels_last(dy));
   auto result = graph.convolution_grad_weight(data, gradient, conv, channels_last(dw));
-  // cuDNN's weight gradients have the data's dtype; another one is written by an operation after them.
+  // cuDNN's weight gradients have the data's dtype; an operation after them writes another one.
   if (dw.dtype != x.dtype) result = graph.identity(result);
   graph.output(result, channels_last(dw));
   return graph;

@@ -1,11 +1,11 @@
-// What the convolution kernels share: their cuDNN graphs, and a kernel that runs one.
+// Shared by the convolution kernels: their cuDNN graphs, and a kernel that runs one.
 #pragma once
 
 #include "core/cuda/library/compiled_graph.h"
 
 namespace ptrain::cuda {
 
-/// What is done to a convolution's sums as they are stored. cuDNN has plans for what has a bias, [K].
+/// Operations on a convolution's sums as they are stored. cuDNN has plans for tails with a bias, [K].
 struct ConvolutionTail {
   bool bias = false;
   bool residual = false;  // like y
@@ -18,16 +18,16 @@ CudnnGraph convolution_graph(const CudnnTarget& target, const Conv2dAttributes& 
 /// Bound to dy, w, dx; all in dy's dtype.
 CudnnGraph convolution_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& dy,
                                         const TensorDesc& w, const TensorDesc& dx);
-/// Bound to x, dy, dw. dw may be f32 beside low-precision data: it is written as it was summed.
+/// Bound to x, dy, dw. dw may be f32 with low-precision data: it is written without rounding.
 CudnnGraph convolution_grad_weight_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
                                          const TensorDesc& dy, const TensorDesc& dw);
 
 /// A kernel with two or more inputs and one output, in the order of the graph's bindings, absent inputs left out;
-/// inputs of another dtype than the first's are converted to it in the workspace. Null when cuDNN has no plan, and
-/// `reason` then says why.
+/// inputs whose dtype differs from the first's are converted in the workspace. Null when cuDNN has no plan; `reason`
+/// then says why.
 std::unique_ptr<Kernel> try_convolution(const KernelContext& context, Device& device,
                                         const std::function<CudnnGraph()>& build, std::string& reason);
-/// The same, which throws Error{failed} when cuDNN has no plan.
+/// The same, but throws Error{failed} when cuDNN has no plan.
 std::unique_ptr<Kernel> make_convolution(const KernelContext& context, Device& device,
                                          const std::function<CudnnGraph()>& build);
 

@@ -1,5 +1,5 @@
-// Convolutions with parts of batch norms: cuDNN's fused graphs where it has them (fp16), else the plain convolution
-// with passes over the data before or after it.
+// Convolutions with parts of batch norms: cuDNN's fused graphs if it has them (fp16), else the plain convolution with
+// passes over the data before or after it.
 #include "core/ops/image/conv2d_batch_norm.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -20,7 +20,7 @@ const float* floats(const KernelArgs& args, int input) {
   return static_cast<const float*>(args.inputs[static_cast<std::size_t>(input)]);
 }
 
-/// cuDNN's fused graph, bound to the op's `inputs` in that order, to its outputs, and to what else cuDNN hands out.
+/// cuDNN's fused graph, bound to the op's `inputs` in that order, to its outputs, and to cuDNN's extra outputs.
 class FusedKernel final : public Kernel {
  public:
   FusedKernel(const KernelContext& context, Device& device, CompiledGraph planned, std::vector<int> inputs)
@@ -54,7 +54,7 @@ class FusedKernel final : public Kernel {
   }
 
  private:
-  /// A norm's scale or offset, which the graph takes in the dtype of the data.
+  /// A norm's scale or offset, converted to the dtype of the data for the graph.
   struct Rounded {
     std::size_t index;
     TensorDesc desc;
@@ -72,7 +72,7 @@ class FusedKernel final : public Kernel {
   std::vector<void*> pointers_;
 };
 
-/// A kernel that does a part of what `context`'s does.
+/// A kernel for a part of `context`'s op.
 std::unique_ptr<Kernel> make_part(const KernelContext& context, Device& device, CudaKernelFactory make, const Op& op,
                                   const std::vector<TensorDesc>& inputs, const TensorDesc& output) {
   return make({op, inputs, std::span(&output, 1), context.options, context.search_cache, context.collectives}, device);
@@ -110,7 +110,7 @@ class SeparateKernel : public Kernel {
  protected:
   SeparateKernel(Device& device, std::string reason) : device_(device), reason_(std::move(reason)) {}
 
-  /// `other_bytes` of scratch are for what runs before or after the convolution.
+  /// `other_bytes` of scratch are for the passes before or after the convolution.
   void set_convolution(std::unique_ptr<Kernel> convolution, std::size_t other_bytes) {
     convolution_ = std::move(convolution);
     scratch_ = layout_.take(std::max(convolution_->workspace_bytes(), other_bytes));
@@ -213,7 +213,7 @@ class SeparateGradWeight final : public SeparateKernel {
   Prologue prologue_;
 };
 
-/// Fused where cuDNN has a plan: it wants data and weights of one dtype.
+/// Fused if cuDNN has a plan, which needs data and weights of one dtype.
 template <typename Separate>
 std::unique_ptr<Kernel> make_kernel(const KernelContext& context, Device& device, const TensorDesc& weights,
                                     std::vector<int> inputs, const std::function<CudnnGraph()>& build) {

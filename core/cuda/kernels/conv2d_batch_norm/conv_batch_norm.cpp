@@ -41,7 +41,7 @@ CudnnGraph conv_batch_norm_grad_input_graph(const CudnnTarget& target, const Con
   const Tensor input = graph.input(data);
   const Tensor mean = graph.input(channels), invstd = graph.input(channels);
   const Tensor gamma = graph.input(channels), beta = graph.input(channels);
-  // cuDNN knows the norm in these four steps only.
+  // cuDNN recognises the norm only as these four steps.
   const Tensor normed = graph.scale(graph.subtract(input, mean), invstd);
   const Tensor before_relu = graph.add(graph.scale(normed, gamma), beta);
   const Tensor dz = graph.relu_grad(graph.convolution_grad_input(gradient, weights, conv, data), before_relu);

@@ -1,5 +1,5 @@
-// cuDNN's graphs of convolutions with parts of batch norms (fp16 on Ampere and Hopper), and the passes over the data
-// that do the same around a plain convolution.
+// cuDNN's graphs of convolutions with parts of batch norms (fp16 on Ampere and Hopper), and equivalent passes over the
+// data around a plain convolution.
 #pragma once
 
 #include "core/cuda/library/cudnn_graph.h"
@@ -11,8 +11,8 @@ namespace ptrain::cuda {
 /// Bound to x; scale, offset in x's dtype where `has_prologue`; w; y, sum, sum_of_squares.
 CudnnGraph conv_batch_norm_graph(const CudnnTarget& target, const Conv2dAttributes& conv, const TensorDesc& x,
                                  const TensorDesc& w, const TensorDesc& y, bool has_prologue);
-/// Bound to dy, w, x, mean, invstd, gamma, beta; dz, dgamma, dbeta, and three more values per channel that cuDNN
-/// insists on handing out.
+/// Bound to dy, w, x, mean, invstd, gamma, beta; dz, dgamma, dbeta, and three more outputs per channel that cuDNN
+/// requires.
 CudnnGraph conv_batch_norm_grad_input_graph(const CudnnTarget& target, const Conv2dAttributes& conv,
                                             const TensorDesc& dy, const TensorDesc& w, const TensorDesc& x);
 /// Bound to x, scale, offset in x's dtype; dy; dw.
@@ -24,8 +24,8 @@ void sum_results(const Device& device, const ChannelExtent& rows, DType dtype, c
                  float* sum, float* sum_of_squares);
 
 struct MaskedGradient {
-  void* dz;       // a data gradient; what lies under the mask stays
-  const void* x;  // what the norm was applied to
+  void* dz;       // a data gradient; elements where the ReLU is open stay
+  const void* x;  // the norm's input
   const float *mean, *invstd, *gamma, *beta;
   float *dgamma, *dbeta;
 };

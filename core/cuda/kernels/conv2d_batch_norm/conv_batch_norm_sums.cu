@@ -32,7 +32,7 @@ struct FinishResult {
   }
 };
 
-/// dz where the norm's output is positive, and its sums, plain and times x - mean.
+/// dz where the norm's output is positive, and its sums: plain, and times x - mean.
 template <int n, typename T>
 struct MaskTerm {
   MaskedGradient t;

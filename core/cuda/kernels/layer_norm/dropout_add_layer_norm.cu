@@ -10,8 +10,8 @@ namespace {
 
 using BlockWords = MaskWords[block_threads / group_threads];
 
-/// The factors of the n elements from `first` on. Rows of whole groups are drawn by half warps together: their packs
-/// come 16 in a row, at multiples of 128 elements.
+/// The factors of the n elements from `first` on. In rows of whole groups, half warps draw together: their packs are 16
+/// in a row, at multiples of 128 elements.
 template <int n>
 __device__ inline void row_factors(const DropoutMask& mask, std::int64_t first, std::int64_t width, BlockWords& words,
                                    float (&factors)[n]) {
@@ -25,7 +25,7 @@ __device__ inline void row_factors(const DropoutMask& mask, std::int64_t first, 
   for (int i = 0; i < n; ++i) factors[i] = mask.factor(static_cast<std::uint64_t>(first + i));
 }
 
-/// What both directions need of one launch.
+/// Launch arguments of both directions.
 struct RowsArgs {
   std::int64_t rows;
   std::int64_t width;
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(block_threads, 2)  // without the 2 it takes 9
     for (int i = 0; i < n; ++i) values[i] += other[i];
     store(sum + begin + c, values);
   });
-  // From the rounded sum, which is what the gradient will see; each thread reads back what it wrote.
+  // Uses the rounded sum, as the gradient does; each thread reads back what it wrote.
   const RowStatistics s = row_statistics<n>(sum + begin, a.width, epsilon);
   normalise_row<n>(sum + begin, s, gamma, beta, a.width, y + begin, low_row(low, begin));
   if (threadIdx.x % warp == 0) {
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// Calls visit(L{}) with the type of what lies beside a tensor of R in low precision; bf16 where nothing does.
+/// Calls visit(L{}) with the type of R's low-precision counterpart; bf16 where there is none.
 template <typename R, typename Visitor>
 void visit_low(std::optional<DType> low, Visitor&& visit) {
   if constexpr (std::is_same_v<R, float>) {

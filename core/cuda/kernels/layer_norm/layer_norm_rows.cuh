@@ -1,5 +1,5 @@
-// Layer normalisation by rows, a warp each, forward and backward, and the sums over rows of gamma's and beta's
-// gradients. A row is read two or three times; it is in the first-level cache from the first time on.
+// Layer normalisation by rows, one warp each, forward and backward, and the sums over rows for gamma's and beta's
+// gradients. A row is read two or three times; after the first it is in the first-level cache.
 #pragma once
 
 #include "core/cuda/primitives/launch.cuh"
@@ -11,7 +11,7 @@ namespace ptrain::cuda {
 inline constexpr int warp = 32;
 inline constexpr int block_rows = block_threads / warp;
 
-/// Calls body(c) for the first of each n columns that this thread has in a row.
+/// Calls body(c) for the first column of each group of n that this thread has in a row.
 template <int n, typename Body>
 __device__ inline void for_columns(std::int64_t width, Body&& body) {
   for (std::int64_t c = static_cast<std::int64_t>(threadIdx.x % warp) * n; c < width; c += warp * n) body(c);
@@ -42,7 +42,7 @@ __device__ inline RowStatistics row_statistics(const T* x, std::int64_t width, f
   return {mean, 1.0f / sqrtf(warp_sum(squares) / static_cast<float>(width) + epsilon)};
 }
 
-/// Into `y` and, where that is not null, into `low`.
+/// Writes to `y` and, if not null, to `low`.
 template <int n, typename T, typename Y, typename L = bf16>
 __device__ inline void normalise_row(const T* x, RowStatistics s, const float* gamma, const float* beta,
                                      std::int64_t width, Y* y, L* low = nullptr) {
@@ -58,7 +58,7 @@ __device__ inline void normalise_row(const T* x, RowStatistics s, const float* g
   });
 }
 
-/// The n elements of dy from `c` on, and those of `low` added where that is not null.
+/// The n elements of dy from `c` on, plus those of `low` if not null.
 template <int n, typename D, typename L>
 __device__ inline void load_gradients(const D* dy, const L* low, std::int64_t c, float (&values)[n]) {
   load(dy + c, values);
@@ -94,7 +94,7 @@ __device__ inline RowSums grad_row_sums(const D* dy, const T* x, RowStatistics s
   return {warp_sum(gradient) / static_cast<float>(width), warp_sum(projected) / static_cast<float>(width)};
 }
 
-/// dx of the n elements from x on; of dy before, into `gradients`.
+/// Writes dx for the n elements from x on; before, their dy goes into `gradients`.
 template <int n, typename T>
 __device__ inline void grad_elements(const T* x, const float* gamma, RowStatistics s, RowSums sums,
                                      float (&gradients)[n]) {
@@ -108,7 +108,7 @@ __device__ inline void grad_elements(const T* x, const float* gamma, RowStatisti
   }
 }
 
-/// Sums over one part of the rows, of dy xhat and of dy: partials[part][0 or 1][column]. Blocks of 32 columns by
+/// Sums of dy xhat and of dy over one part of the rows: partials[part][0 or 1][column]. Blocks of 32 columns by
 /// column_rows rows; each thread adds its rows in order.
 inline constexpr int column_rows = 8;
 
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(warp* column_rows)
   partials[(2 * part + threadIdx.y) * width + c] = total;
 }
 
-/// The parts added in order.
+/// Adds the parts in order.
 __global__ inline void add_parts_kernel(const float* partials, std::int64_t parts, std::int64_t width, float* dgamma,
                                         float* dbeta) {
   const std::int64_t c = grid_thread();
@@ -151,7 +151,7 @@ __global__ inline void add_parts_kernel(const float* partials, std::int64_t part
   dbeta[c] = beta_total;
 }
 
-/// Gradients of gamma and beta: how the rows are cut depends on their number alone.
+/// Gradients of gamma and beta; the division of the rows depends only on their number.
 class ChannelGradients {
  public:
   ChannelGradients(std::int64_t rows, std::int64_t width)
@@ -175,7 +175,7 @@ class ChannelGradients {
   std::int64_t parts_;
 };
 
-/// This warp's row, in a kernel that gives every row a warp.
+/// This warp's row, in a kernel with one warp per row.
 __device__ inline std::int64_t warp_row() { return grid_thread() / warp; }
 
 }  // namespace ptrain::cuda

@@ -8,7 +8,7 @@
 namespace ptrain::cuda {
 
 /// dx[r][c] *= the activation's derivative at saved[r][c]; db[c] = the sum over the rows of the new dx[r][c] before it
-/// is rounded, in f32 and in an order that is always the same.
+/// is rounded, in f32 and in a fixed order.
 class ActivationGradientSums {
  public:
   /// `dx` [..., columns] describes saved too; both are aligned to 16 bytes.
@@ -22,7 +22,7 @@ class ActivationGradientSums {
   Activation activation_;
   DType dtype_, db_dtype_;
   std::int64_t rows_, columns_;
-  std::int64_t parts_;  // of the rows, summed by blocks of their own
+  std::int64_t parts_;  // each part of the rows is summed by blocks of its own
 };
 
 }  // namespace ptrain::cuda

@@ -1,6 +1,6 @@
 // Fully connected layers through cuBLASLt. Bias, tanh GELU and its gradient, and bias gradients are fused into the
-// products where cuBLASLt can, unless an exhaustive search finds launches of their own faster; other activations always
-// follow as a kernel of their own. Its tanh GELU sees the sums before they are rounded.
+// products where cuBLASLt can, unless an exhaustive search finds separate launches faster; other activations always run
+// as separate kernels. The fused tanh GELU sees unrounded sums.
 #include "core/ops/linear.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -17,7 +17,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// An operand in the dtype that a product wants; converted in the workspace where it has another.
+/// An operand in the product's dtype; converted in the workspace if it has another.
 class Converted {
  public:
   Converted() = default;
@@ -36,7 +36,7 @@ class Converted {
   WorkspacePart part_;
 };
 
-/// What cuBLASLt asks of the width of the matrix that a GELU saves.
+/// cuBLASLt's constraint on the width of the matrix that a GELU saves.
 constexpr std::int64_t saved_columns_multiple = 8;
 
 /// x w^T, w being [N,K].
@@ -50,8 +50,8 @@ MatrixProduct forward_product(const TensorDesc& x, const TensorDesc& w) {
   return product;
 }
 
-/// Kernels for those of the epilogues that cuBLASLt has an algorithm for: the first, or after an exhaustive search the
-/// fastest with what it leaves to other launches.
+/// Kernels for the epilogues that cuBLASLt has an algorithm for: the first or, after an exhaustive search, the fastest
+/// together with the launches that it needs besides.
 template <typename Candidate>
 std::unique_ptr<Kernel> choose_epilogue(const KernelContext& context, Device& device,
                                         const std::vector<Epilogue>& epilogues) {
@@ -88,7 +88,7 @@ class LinearKernel final : public Kernel {
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
-  /// Those that suit the op, the fullest first.
+  /// Epilogues that suit the op, the most fused first.
   static std::vector<Epilogue> epilogues(const KernelContext& context) {
     const LinearAttributes& attributes = context.op_as<Linear>().attrs();
     if (!has_input(context.inputs, Linear::bias)) return {Epilogue::none};
@@ -142,7 +142,7 @@ class LinearKernel final : public Kernel {
   Converted w_, fused_bias_;
   std::unique_ptr<Gemm> gemm_;  // null: cuBLASLt has no algorithm
   WorkspacePart gemm_workspace_;
-  std::unique_ptr<Kernel> activation_;  // after the product, where it is not fused
+  std::unique_ptr<Kernel> activation_;  // separate if not fused
 };
 
 class LinearGradInputKernel final : public Kernel {
@@ -164,7 +164,7 @@ class LinearGradInputKernel final : public Kernel {
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
-  /// Those that suit the op, the fullest first.
+  /// Epilogues that suit the op, the most fused first.
   static std::vector<Epilogue> epilogues(const KernelContext& context) {
     const LinearGradInputAttributes& attributes = context.op_as<LinearGradInput>().attrs();
     const DType out = context.inputs[Op::dy].dtype;
@@ -218,7 +218,7 @@ class LinearGradInputKernel final : public Kernel {
   Converted w_;
   std::unique_ptr<Gemm> gemm_;
   WorkspacePart gemm_workspace_, sums_workspace_;
-  // At most one of these follows the product, in place, where the product does not take the activation in.
+  // At most one of these runs after the product, in place, if the product does not fuse the activation.
   std::optional<ActivationGradientSums> activation_and_bias_;
   std::unique_ptr<Kernel> activation_;
 };
@@ -233,7 +233,7 @@ class LinearGradWeightKernel final : public Kernel {
     product_.rows = dw.shape[0];
     product_.columns = dw.shape[1];
     product_.inner = x.count() / product_.columns;
-    product_.left_transposed = true;  // dy lies as [inner,rows]
+    product_.left_transposed = true;  // dy is stored as [inner,rows]
     product_.in = x.dtype;
     product_.out = dw.dtype;
     product_.epilogue = epilogue;
@@ -246,7 +246,7 @@ class LinearGradWeightKernel final : public Kernel {
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
-  /// Those that suit the op, the fullest first.
+  /// Epilogues that suit the op, the most fused first.
   static std::vector<Epilogue> epilogues(const KernelContext& context) {
     if (context.outputs.size() == 1) return {Epilogue::none};
     return {Epilogue::left_sums, Epilogue::none};
@@ -272,7 +272,7 @@ class LinearGradWeightKernel final : public Kernel {
   MatrixProduct product_;
   WorkspaceLayout layout_;
   std::unique_ptr<Gemm> gemm_;
-  std::optional<ColumnSums> sums_;  // where the product does not make the bias gradient
+  std::optional<ColumnSums> sums_;  // if the product does not compute the bias gradient
   WorkspacePart gemm_workspace_, sums_workspace_;
 };
 

@@ -1,4 +1,4 @@
-// cuBLASLt's products, batch after batch.
+// Batched products by cuBLASLt.
 #include "core/ops/tensor/batched_matmul.h"
 
 #include "core/cuda/cuda_kernels.h"

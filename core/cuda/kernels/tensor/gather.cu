@@ -1,5 +1,5 @@
-// A thread for each element that is gathered. Rows are added up in their order: by the block of the first of those that
-// share a number, into zeros.
+// One thread for each gathered element. Rows are added up in order, into zeros, by the block of the first row with
+// their index.
 #include "core/ops/tensor/gather.h"
 
 #include "core/cuda/cuda_kernels.h"

@@ -1,4 +1,4 @@
-// y's elements are x's in another order, whatever they are.
+// Copies x's elements to y in another order, for any element type.
 #pragma once
 
 #include "core/cuda/primitives/launch.cuh"
@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(block_threads)
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) y[i] = x[index.offset(i)];
 }
 
-/// The only output's element i is the first input's at index.offset(i).
+/// Element i of the only output is the first input's at index.offset(i).
 inline void gather_elements(const Device& device, const TensorDesc& output, const StridedIndex& index,
                             const KernelArgs& args) {
   visit_size(output.dtype, [&](auto zero) {

@@ -1,4 +1,4 @@
-// A thread for each element of the result takes it through all steps; values stay in its registers or nearest cache.
+// One thread per element of the result runs all steps; values stay in registers or the first-level cache.
 #include "core/ops/tensor/pointwise_chain.h"
 
 #include "core/cuda/cuda_kernels.h"

@@ -1,5 +1,4 @@
-// What unary and binary ops run by: flat where no operand is broadcast, else a thread for each element finds its
-// operands.
+// Runs unary and binary ops: flat where no operand is broadcast, else each thread computes its operands' offsets.
 #pragma once
 
 #include "core/cuda/primitives/elementwise.cuh"
@@ -9,7 +8,7 @@
 
 namespace ptrain::cuda {
 
-/// Where an operand's elements are; none where it is absent, which reads as zero.
+/// Addresses of an operand's elements; an absent operand reads as zero.
 template <typename T>
 struct PointwiseOperand {
   const T* from = nullptr;
@@ -26,7 +25,7 @@ __global__ void __launch_bounds__(block_threads)
     y[i] = from_float<T>(function(operands.at(i)...));
 }
 
-/// Of one output and `inputs` operands of its dtype; Function is called with their elements as floats.
+/// One output and `inputs` operands of its dtype; Function receives their elements as floats.
 template <typename Function, std::size_t inputs>
 class PointwiseKernel final : public Kernel {
  public:

@@ -1,5 +1,5 @@
-// Sums and maxima over axes, in an order that is always the same: parts of each result, by a block where the last axis
-// is reduced and by a thread where neighbours are results; then their join, in double.
+// Sums and maxima over axes, in a fixed order: partial results, by a block if the last axis is reduced and by a thread
+// if it is kept; then their combination, in double.
 #include "core/ops/tensor/reduce.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -19,7 +19,7 @@ struct AddUp {
   }
 };
 
-/// Of NaN and anything NaN.
+/// The maximum with a NaN is NaN.
 struct TakeLargest {
   __device__ static float start() { return bits_to_float(0xff800000u); }
   template <typename V>
@@ -28,13 +28,13 @@ struct TakeLargest {
   }
 };
 
-/// The axes of x by what becomes of them. `each` elements of a result make a part.
+/// The axes of x, grouped into reduced and kept ones. A part has `each` elements of a result.
 struct ReduceExtent {
   StridedIndex kept, reduced;
   std::int64_t results, elements, parts, each;
 };
 
-/// partial[part][result]; a block a result and part.
+/// partial[part][result]; one block per result and part.
 template <typename Join, typename T>
 __global__ void __launch_bounds__(block_threads) reduce_rows_kernel(ReduceExtent e, const T* x, double* partial) {
   __shared__ double warps[block_threads / 32];
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(block_threads) reduce_rows_kernel(ReduceExtent
   }
 }
 
-/// The same; a thread a result and part.
+/// The same with one thread per result and part.
 template <typename Join, typename T>
 __global__ void __launch_bounds__(block_threads) reduce_columns_kernel(ReduceExtent e, const T* x, double* partial) {
   for (std::int64_t task = grid_thread(); task < e.results * e.parts; task += grid_threads()) {
@@ -97,8 +97,8 @@ class ReduceKernel final : public Kernel {
     }
     extent_.results = extent_.kept.count();
     extent_.elements = extent_.reduced.count();
-    // Enough tasks to fill the device, but no part so small that joining takes longer; of columns, 128 at most, so that
-    // sums in float stay precise.
+    // Enough tasks to fill the device, but no parts so small that combining them takes longer; for columns at most 128
+    // elements, so that float sums stay precise.
     const std::int64_t least = last_reduced_ ? 16 * block_threads : 32;
     const std::int64_t wanted = std::max<std::int64_t>(1, (1 << 16) / extent_.results);
     extent_.each = std::max((extent_.elements + wanted - 1) / wanted, least);

@@ -1,4 +1,4 @@
-// Elements are copied, or stay where they are.
+// Copies elements, or leaves them in place.
 #include "core/ops/tensor/reshape.h"
 
 #include "core/cuda/cuda_kernels.h"

@@ -1,4 +1,4 @@
-// A thread for each element of the result.
+// One thread per element of the result.
 #include "core/ops/tensor/select.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -10,7 +10,7 @@
 namespace ptrain::cuda {
 namespace {
 
-/// The element at `i` of the result, or what stands for a tensor that is not given.
+/// The operand's element at `i`, or the constant that replaces an absent operand.
 template <typename T, typename V>
 struct Selected {
   const T* from;

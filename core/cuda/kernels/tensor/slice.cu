@@ -1,4 +1,4 @@
-// A thread for each element of the result.
+// One thread per element of the result.
 #include "core/ops/tensor/slice.h"
 
 #include "core/cuda/cuda_kernels.h"

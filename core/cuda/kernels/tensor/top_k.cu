@@ -1,4 +1,4 @@
-// A block a row: time after time the first of the elements that come after the last one taken.
+// One block per row: repeatedly takes the first of the elements that come after the last one taken.
 #include "core/ops/tensor/top_k.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -19,7 +19,7 @@ struct Candidate {
   }
 };
 
-/// The first of all threads', in every one of them. All threads of the block call it.
+/// The first of all threads' candidates, returned to every thread. All threads of the block call it.
 __device__ inline Candidate first_of_block(Candidate mine) {
   __shared__ Candidate warps[block_threads / 32];
 #pragma unroll

@@ -1,4 +1,4 @@
-// Written in order, read where each element lies.
+// Writes in order, and reads each element at its offset.
 #include "core/ops/tensor/transpose.h"
 
 #include "core/cuda/cuda_kernels.h"

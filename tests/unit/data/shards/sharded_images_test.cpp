@@ -102,7 +102,7 @@ TEST_F(Shards, NoteThoseThatAreMissing) {
   directory.write("train-00002-of-00003.tar", tar({"0", "1"}));
   const auto notes = [&] { return open_dataset(settings("webdataset"), Split::train)->notes(); };
   ASSERT_EQ(notes().size(), 1u);
-  EXPECT_TRUE(notes()[0].ends_with(": 2 of the 3 shards that their names speak of are there")) << notes()[0];
+  EXPECT_TRUE(notes()[0].ends_with(": found 2 of the 3 shards that their names count")) << notes()[0];
   directory.write("train-00001-of-00003.tar", tar({"0", "1"}));
   EXPECT_TRUE(notes().empty());
 }
@@ -120,7 +120,7 @@ TEST_F(Shards, OfOneSetAreParted) {
   directory.write("val/0.tar", tar({"0"}));
   EXPECT_EQ(refusal(parted, Split::train, ExitCode::usage),
             "data.split.dev: " + path("val/0.tar") +
-                " is there to evaluate on, which would not be read; leave out the key or take it away");
+                " exists for evaluation and would not be read; remove the key or that data");
 }
 
 TEST_F(Shards, NumberClassesAsTheirLabelsSay) {
@@ -170,14 +170,14 @@ TEST_F(Shards, BeginAtTheFirstLabel) {
   directory.write("train.tar", tar({"cat"}));
   first.source = "webdataset";
   first.first_label = 1;
-  EXPECT_NE(refusal(first, Split::train, ExitCode::usage).find("data.first_label: 1 is for labels that are numbers"),
+  EXPECT_NE(refusal(first, Split::train, ExitCode::usage).find("data.first_label: 1 is for numeric labels"),
             std::string::npos);
 }
 
 TEST_F(Shards, RefuseWhatHoldsNothing) {
   EXPECT_EQ(refusal(settings("webdataset")),
             directory.path().string() +
-                "/: has no shards to train on; expected train/*.tar, or names with train as a word of theirs");
+                "/: has no shards to train on; expected train/*.tar, or names that contain the word train");
   directory.write("train-0.tar", tar({"0", "1"}));
   directory.write("train-1.tar", std::string());
   EXPECT_EQ(refusal(settings("webdataset")), path("train-1.tar") + ": is empty");

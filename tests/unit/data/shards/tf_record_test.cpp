@@ -89,7 +89,7 @@ TEST(TfRecord, FindsEveryDamagedByte) {
   }
   EXPECT_EQ(
       record_refusal("\x1f\x8b" + std::string(30, 'x')),
-      "t: is compressed, whose records cannot be read at their places; expected plain records (gunzip makes them)");
+      "t: is compressed, so its records cannot be read in place; expected plain records (gunzip makes them)");
 }
 
 TEST(TfRecord, RefusesWhatIsNoImageExample) {
@@ -109,7 +109,7 @@ TEST(TfRecord, RefusesWhatIsNoImageExample) {
   EXPECT_EQ(example_refusal({}), "t: record at byte 0: has no image: expected a feature image/encoded or image");
   for (const std::string& bytes : {std::string("\x0a\x7f"), std::string("\x0b"), std::string("\x0a"),
                                    std::string(11, '\xff'), std::string("\x09 123"), std::string("\x02\x01x")}) {
-    EXPECT_EQ(record_refusal(tf_record(bytes)), "t: record at byte 0: is no tf.train.Example");
+    EXPECT_EQ(record_refusal(tf_record(bytes)), "t: record at byte 0: is not a tf.train.Example");
   }
 }
 

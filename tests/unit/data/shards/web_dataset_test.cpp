@@ -81,7 +81,7 @@ TEST(Tar, RefusesEveryTruncationAndEveryDamagedHeader) {
     EXPECT_TRUE(get_error([&] { get_members(damaged); }).starts_with("a.tar: byte 1024: ")) << i;
   }
   EXPECT_EQ(get_error([&] { get_members(std::string(1024, 'x')); }),
-            "a.tar: byte 0: the checksum of a tar header is wrong (damaged, or no tar)");
+            "a.tar: byte 0: the checksum of a tar header is wrong (damaged, or not a tar)");
   EXPECT_NE(get_error([&] { get_members("\x1f\x8b" + std::string(1024, 'x')); }).find("is compressed"),
             std::string::npos);
 }
@@ -135,7 +135,7 @@ TEST(WebDataset, RefusesWhatIsNoSample) {
   EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.json", "[1]") + tar_end()).find("no JSON object"),
             std::string::npos);
   EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.json", R"({"label": [1]})") + tar_end())
-                .find("no text or number"),
+                .find("neither text nor a number"),
             std::string::npos);
   EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.json", R"({"a": 1})") + tar_end()).find("has no class"),
             std::string::npos);
