@@ -22,7 +22,7 @@ Verdict decide_verdict(const Interval& percent, double threshold) {
   return Verdict::inconclusive;
 }
 
-/// How many more runs bring the interval's half width to where the present estimate would decide.
+/// Number of further runs that bring the interval's half width to where the present estimate would decide.
 std::int64_t runs_to_decide(const SpeedChange& change, double threshold, std::int64_t fewest) {
   const double distance = std::abs(change.percent.estimate);
   const double wanted = std::max(distance > threshold ? distance : threshold - distance, threshold / 4);
@@ -75,7 +75,7 @@ void conclude(SpeedChange& change, const TotalChange& total, const SpeedRule& ru
   if (stalls_at_times) change.verdict = Verdict::inconclusive;
   if (change.verdict != Verdict::inconclusive) return;
   change.more_runs = runs_to_decide(change, rule.threshold_percent, fewest);
-  change.reason = fmt::format("about {} more{} would do", counted(change.more_runs, change.paired ? "pair" : "run"),
+  change.reason = fmt::format("about {} more{} would decide", counted(change.more_runs, change.paired ? "pair" : "run"),
                               change.paired ? "" : " of each");
   if (!change.percent.bounded) {
     change.reason = fmt::format("too few for an interval: {}; {}", counted(change.runs, change.paired ? "pair" : "run"),
@@ -87,7 +87,7 @@ void conclude(SpeedChange& change, const TotalChange& total, const SpeedRule& ru
   }
 }
 
-/// Shift between the halves of a series in order.
+/// Shift between the first and second half of a series.
 double drift(const std::vector<double>& values) {
   const auto all = std::span(values);
   const std::size_t half = values.size() / 2;
