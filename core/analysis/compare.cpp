@@ -136,14 +136,15 @@ std::string lost_metric(const Runs& base, const Runs& changed) {
 std::string incomparable(const Quality& before, const Quality& after, const Runs& base, const Runs& changed) {
   for (const Quality* side : {&before, &after}) {
     if (!side->others.empty()) {
-      return fmt::format("not comparable: the primary metric of one case is {} in some runs, {} in others", side->metric->name,
-                         side->others);
+      return fmt::format("not comparable: the primary metric of one case is {} in some runs, {} in others",
+                         side->metric->name, side->others);
     }
   }
   if (!before.metric) return fmt::format("not comparable: {} was measured on new only", after.metric->name);
   if (!after.metric) return fmt::format("not comparable: {} was measured on base only", before.metric->name);
   if (before.metric->name != after.metric->name) {
-    return fmt::format("not comparable: the primary metric of base is {}, that of new is {}", before.metric->name, after.metric->name);
+    return fmt::format("not comparable: the primary metric of base is {}, that of new is {}", before.metric->name,
+                       after.metric->name);
   }
   const std::string lost = lost_metric(base, changed);
   return lost.empty() ? lost : fmt::format("not comparable: {} was measured on base only", lost);
@@ -171,8 +172,8 @@ void decide_by_margin(AccuracyChange& change, double gain, double margin) {
   if (change.verdict == AccuracyVerdict::not_worse) return;
   change.reason = fmt::format(
       "{} of one run per side has no error estimate: {} the margin of {:g}; several seeds (vary_seed) would give one",
-      change.metric->title,
-      change.verdict == AccuracyVerdict::worse ? "the loss exceeds" : "the loss is within", margin);
+      change.metric->title, change.verdict == AccuracyVerdict::worse ? "the loss exceeds" : "the loss is within",
+      margin);
 }
 
 }  // namespace
@@ -208,7 +209,8 @@ AccuracyChange test_accuracy_change(const Runs& base, const Runs& changed, doubl
   if (sign * estimate + *reach < 0 && sign * estimate < -matters) change.verdict = AccuracyVerdict::worse;
   if (change.verdict == AccuracyVerdict::inconclusive) {
     change.reason = fmt::format(
-        "{} evaluation samples cannot distinguish a loss of {:g} from none: more samples (eval.max_samples), or more seeds "
+        "{} evaluation samples cannot distinguish a loss of {:g} from none: more samples (eval.max_samples), or more "
+        "seeds "
         "(vary_seed), would narrow the interval",
         std::min(before.eval_samples, after.eval_samples), matters);
   }

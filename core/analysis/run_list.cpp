@@ -77,7 +77,8 @@ std::string data_name(const Report& report) {
   const auto& rows = data_source_rows();
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.entry.name == data.source; });
-  const bool has_path = row == rows.end() || row->entry.reads_key("data.path");  // else a source this program does not know
+  const bool has_path =
+      row == rows.end() || row->entry.reads_key("data.path");  // else a source this program does not know
   return has_path ? fs::path(data.path).filename().string() : data.source;
 }
 

@@ -34,7 +34,7 @@ struct RunFigures {
   std::int64_t memory_bytes = 0;
   std::optional<Evaluation> evaluation;    // last evaluation
   std::optional<double> time_to_accuracy;  // seconds
-  bool summary = false;  // not saved: made from a report's summary, typical step is its median
+  bool summary = false;                    // not saved: made from a report's summary, typical step is its median
 
   void describe(Fields& field) {
     field.group("throughput", "", [this](Fields& part) {

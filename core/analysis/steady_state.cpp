@@ -59,7 +59,8 @@ SteadyState find_steady_state(std::span<const double> step_ms, const SteadyRule&
   SteadyState state;
   const auto size = static_cast<std::int64_t>(step_ms.size());
   if (size < fewest_steps) {
-    state.reason = fmt::format("{} steps are too few to detect the end of the warm-up (at least {})", size, fewest_steps);
+    state.reason =
+        fmt::format("{} steps are too few to detect the end of the warm-up (at least {})", size, fewest_steps);
     return state;
   }
   const std::int64_t half = size / 2;

@@ -58,7 +58,9 @@ std::optional<double> find_value(const MeasuredRun& run, const Measure& measure)
 }
 
 /// Converts a change for display: percent for a logarithm, points for a metric of at most 1.
-double to_display_unit(double change, const Measure& measure) { return 100 * (measure.in_points() ? change : std::expm1(change)); }
+double to_display_unit(double change, const Measure& measure) {
+  return 100 * (measure.in_points() ? change : std::expm1(change));
+}
 
 class Factorial {
  public:

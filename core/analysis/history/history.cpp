@@ -57,7 +57,8 @@ std::string work_difference(const json& before, const json& now) {
     return of.contains(key) ? to_text(of.at(key)) : std::string("the default");
   };
   for (const std::string& key : keys) {
-    if (to_value_text(before, key) != to_value_text(now, key)) add_change(text, key, to_value_text(before, key), to_value_text(now, key));
+    if (to_value_text(before, key) != to_value_text(now, key))
+      add_change(text, key, to_value_text(before, key), to_value_text(now, key));
   }
   return text;
 }

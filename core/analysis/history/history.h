@@ -95,7 +95,8 @@ struct HistorySeries {
     field("points", points, "in the order of measurement");
     field("varies", varies, "false: all points are equal");
     field("fewest", fewest, "points needed to detect a change");
-    field("fewest_after", fewest_after, "points at the new level needed to detect a change in a history of this length");
+    field("fewest_after", fewest_after,
+          "points at the new level needed to detect a change in a history of this length");
     field("changes", changes, "");
   }
 };

@@ -32,8 +32,9 @@ std::vector<std::string> shortfalls(const History& history) {
   }
   std::vector<std::string> lines;
   for (const auto& [of, count] : counts) {
-    lines.push_back(fmt::format("{} series of {}: too few points to distinguish a change from noise, at least {} are needed", count,
-                                of.first, of.second));
+    lines.push_back(
+        fmt::format("{} series of {}: too few points to distinguish a change from noise, at least {} are needed", count,
+                    of.first, of.second));
   }
   return lines;
 }
@@ -134,11 +135,11 @@ std::vector<std::string> remarks(const History& history) {
     if (series.decided()) after = std::max(after, series.fewest_after);
   }
   if (after > 0) {
-    lines.push_back(
-        fmt::format("change points by E-divisive: {:g} % of histories without a change show one; a change is detected once "
-                    "{} points after it "
-                    "exist, later in noisy series",
-                    100 * history.rule.significance, after));
+    lines.push_back(fmt::format(
+        "change points by E-divisive: {:g} % of histories without a change show one; a change is detected once "
+        "{} points after it "
+        "exist, later in noisy series",
+        100 * history.rule.significance, after));
     lines.push_back(fmt::format("changes below {:g} %{}, are left out", history.rule.threshold_percent,
                                 metric_thresholds(history)));
   }
