@@ -72,7 +72,7 @@ void add_config(std::vector<Difference>& found, const json& base, const json& ch
                                                   : DifferenceKind::config;
     found.push_back({kind, key.name, to_text(before), to_text(after)});
   }
-  for (const Key& key : hidden_keys()) {  // which are there only where they are set
+  for (const Key& key : hidden_keys()) {  // present only if set
     const json::json_pointer pointer = pointer_to(key);
     const json before = base.value(pointer, default_of(key)), after = changed.value(pointer, default_of(key));
     if (before != after) found.push_back({DifferenceKind::note, key.name, text_of(before), text_of(after)});

@@ -89,7 +89,7 @@ json record_schema_version_1() {
 
 RunRecord read_run_record(const std::filesystem::path& path) {
   json record = read_json(path);
-  // Figures of version 1 are read for what they are, whatever version the record names.
+  // Figures in the form of version 1 are read as such, whatever version the record names.
   if (record.is_object() && record.contains("measured") && record["measured"].is_object() &&
       record["measured"].contains("eval_samples")) {
     record["schema"] = "ptrain.bench_run/1";

@@ -249,7 +249,7 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
   }
 }
 
-/// Of every case of a suite on a machine, whatever its configuration.
+/// Failure changes of every case of a suite on a machine, whatever its configuration.
 std::vector<FailureChange> failure_changes(std::span<const SavedSweep> sweeps, const std::string& since) {
   const std::map<std::string, std::string> machines = machine_names(sweeps);
   std::map<std::array<std::string, 3>, std::vector<CountsAt>> histories;

@@ -105,7 +105,7 @@ struct History {
   std::string folder;
   HistoryRule rule;
   std::vector<HistorySeries> series;         // by suite and machine, then case
-  std::vector<FailureChange> failures = {};  // of cases that fail more often than before, not before HistoryRule::since
+  std::vector<FailureChange> failures = {};  // cases that fail more often than before, from HistoryRule::since on
   std::vector<std::string> notes = {};
 
   /// regressed when the newest change of any series is a regression or a case fails more often, else inconclusive when
@@ -121,7 +121,7 @@ struct History {
     field("significance", rule.significance, "chance of a false change point per history");
     field("since", rule.since, "label; empty: none");
     field("series", series, "");
-    field("failures", failures, "cases of which clearly more runs fail than before");
+    field("failures", failures, "cases with clearly more failed runs than before");
     field("notes", notes, "what is missing, and why");
   }
 };
