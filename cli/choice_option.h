@@ -1,4 +1,4 @@
-// An option whose value is one of a few names.
+// Parses an option whose value is an enum name.
 #pragma once
 
 #include "core/base/enums.h"
@@ -10,7 +10,7 @@
 
 namespace ptrain {
 
-/// The choice of that name. Throws Error{usage} naming `option` and what there is to choose from.
+/// The enum value of that name. Throws Error{usage} naming `option` and the valid names.
 template <typename E>
 E parse_choice(const char* option, const std::string& name) {
   if (const auto value = choice_from_name<E>(name)) return *value;

@@ -1,12 +1,12 @@
-// Every command of ptrain. Each has its own file and hangs itself, with options and a callback, into the program. A
-// callback that does not end well throws Error, whose code the program returns.
+// Every command of ptrain. Each has its own file, which adds the command with options and a callback to the program. A
+// callback that fails throws Error, whose code the program returns.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace ptrain {
 
-/// Each adds its command to `program`: name, options, help and what is done when it is called.
+/// Each adds its command to `program`: name, options, help and callback.
 void add_init_command(CLI::App& program);
 void add_run_command(CLI::App& program);
 void add_eval_command(CLI::App& program);
@@ -31,7 +31,7 @@ void add_runs_command(CLI::App& program);
 void add_show_command(CLI::App& program);
 void add_completion_command(CLI::App& program);
 void add_man_command(CLI::App& program);
-/// Below `bench`, after which it is added.
+/// Added to `bench`, after that command.
 void add_bench_comm_command(CLI::App& program);
 void add_bench_infer_command(CLI::App& program);
 

@@ -18,7 +18,7 @@ namespace {
 struct ShortWay {
   const char* option;
   const char* key;
-  const char* earlier = nullptr;  // name of the option, still taken
+  const char* earlier = nullptr;  // earlier name of the option, still accepted
 };
 constexpr std::array<ShortWay, 6> short_ways = {{{"--device", "device"},
                                                  {"--amp", "amp.level"},
@@ -76,7 +76,7 @@ void print_notes(const LoadedConfig& loaded) {
   std::error_code error;
   if (weights.empty() || std::filesystem::exists(weights, error)) return;
   print_error_line(
-      fmt::format("note: model.weights: {} is not there; scripts/fetch_weights.sh fetches those that configs/ "
+      fmt::format("note: model.weights: {} does not exist; scripts/fetch_weights.sh fetches those that configs/ "
                   "name",
                   weights));
 }

@@ -1,4 +1,4 @@
-// The options that run, eval, plan and validate share: a configuration file and what overrides it.
+// Options shared by run, eval, plan and validate: a configuration file and its overrides.
 #pragma once
 
 #include "cli/view/console_options.h"
@@ -12,34 +12,34 @@
 
 namespace ptrain {
 
-/// Must live as long as the command that it was added to.
+/// Must live as long as the command it was added to.
 class ConfigOptions {
  public:
-  /// Adds CONFIG, -o/--set and the short ways: --device, --amp, --report, --out, --resume, --seed.
+  /// Adds CONFIG, -o/--set and the shortcuts: --device, --amp, --report, --out, --resume, --seed.
   void add_to(CLI::App& command);
-  /// Adds what a command has that writes into a folder: --fresh, and what it tells of its progress.
+  /// Adds the options of commands that write into a folder: --fresh, and those of progress output.
   void add_output_to(CLI::App& command);
 
-  /// Lets --device name a device that is no choice of the key; other_device() then has it, and load() leaves the key.
+  /// Lets --device name a device that the key does not accept; other_device() then returns it, and load() ignores it.
   void take_other_devices() { takes_other_devices_ = true; }
-  /// Empty unless one was named.
+  /// Empty unless one was given.
   std::string other_device() const;
 
-  /// The resolved configuration; a short way wins over -o. Throws Error{usage}.
+  /// The resolved configuration; a shortcut wins over -o. Throws Error{usage}.
   LoadedConfig load() const;
   const ConsoleOptions& console() const { return console_; }
 
  private:
   std::string file_;
   std::vector<std::string> assignments_;
-  std::array<std::string, 6> short_values_;  // in the order of the short ways
+  std::array<std::string, 6> short_values_;  // in the order of the shortcuts
   std::array<CLI::Option*, 6> short_options_{};
   bool fresh_ = false;
   ConsoleOptions console_;
   bool takes_other_devices_ = false;
 };
 
-/// Prints each note of `loaded` to standard error, after "note: ", and where weights that it names are to be had.
+/// Prints each note of `loaded` to standard error, after "note: ", and where to get the weights it names.
 void print_notes(const LoadedConfig& loaded);
 
 }  // namespace ptrain

@@ -23,17 +23,18 @@ LoadedModel open_model(const std::string& argument) {
 }
 
 void add_column_options(CLI::App& command, InferenceDataOptions& options) {
-  command.add_option("--column", options.column, "of a table: the sentences' name in its first row")->type_name("NAME");
-  command.add_option("--label-column", options.label_column, "of a table: the labels' name in its first row")
+  command.add_option("--column", options.column, "tables: column of the sentences, named as in the first row")
+      ->type_name("NAME");
+  command.add_option("--label-column", options.label_column, "tables: column of the labels, named as in the first row")
       ->type_name("NAME");
 }
 
 void DeployArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();
-  command.add_option("--device", device, "where it runs; cuda:1: of several GPUs the second")
+  command.add_option("--device", device, "device to run on; cuda:1: the second GPU")
       ->capture_default_str()
       ->type_name("auto|cpu|cuda");
-  command.add_option("--amp", amp, "precision, as training names it")->capture_default_str()->type_name("O0|O1|O2");
+  command.add_option("--amp", amp, "precision, as in training")->capture_default_str()->type_name("O0|O1|O2");
   command.add_option("--batch", batch, "inputs computed at once")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
       ->capture_default_str();

@@ -1,4 +1,4 @@
-// The MODEL that infer, export and bench infer take: a folder, or the configuration whose run made it.
+// The MODEL argument of infer, export and bench infer: a folder, or the configuration of the run that made it.
 #pragma once
 
 #include "core/exec/backend.h"
@@ -13,14 +13,14 @@
 
 namespace ptrain {
 
-/// `argument`: the folder of a run or of ptrain export, or a configuration (.yaml), which stands for its output.dir.
+/// Opens `argument`: the folder of a run or of ptrain export, or a configuration (.yaml), whose output.dir is used.
 /// Throws as open_trained_model does.
 LoadedModel open_model(const std::string& argument);
 
-/// Adds --column and --label-column, which name the columns of tables that are asked.
+/// Adds --column and --label-column, which name the columns of input tables.
 void add_column_options(CLI::App& command, InferenceDataOptions& options);
 
-/// How a model is deployed; the options that infer and bench infer share.
+/// Deployment options shared by infer and bench infer.
 struct DeployArguments {
   std::string model;
   std::string device = "auto";
@@ -29,7 +29,7 @@ struct DeployArguments {
 
   /// Adds MODEL, --device, --amp and --batch.
   void add_to(CLI::App& command);
-  /// Throws Error{usage} naming the option that is none of its choices.
+  /// Throws Error{usage} naming an option with an invalid value.
   std::unique_ptr<Backend> make_backend() const;
   DeployOptions deploy_options(const LoadedModel& opened, DType preferred) const;
 };

@@ -17,15 +17,15 @@ std::string compile_plans(Config config, const Workload& workload, const Compila
     plans.compile(*workload.training, workload.evaluation.get());
   };
   compile();
-  if (config.fusion == Fusion::full) {  // such a run makes both forms of its norms, and times them
+  if (config.fusion == Fusion::full) {  // such a run compiles both forms of its norms, and times them
     config.fusion = Fusion::always;
     compile();
   }
   const cuda::CompiledEngines compiled = compiler->compiled();
   if (compiled.plans == 0) {
     fail(
-        "nothing was compiled for {}: the model has no plan of cuDNN's, or there is no libcuda.so.1 that takes code "
-        "without a GPU, as scripts/compile_plans.sh has",
+        "nothing was compiled for {}: the model uses no cuDNN plan, or there is no libcuda.so.1 that compiles "
+        "without a GPU, such as the one of scripts/compile_plans.sh",
         compiled.gpu);
   }
   return fmt::format("{} plans for {}; {} has {:.1f} MB", compiled.plans, compiled.gpu, compiled.folder.string(),

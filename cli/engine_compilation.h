@@ -1,4 +1,4 @@
-// cuDNN's plans of a run, compiled for a GPU that is only described: what ptrain plan --compile-for does.
+// Compiles cuDNN's plans of a run for a GPU that is described by a file: ptrain plan --compile-for.
 #pragma once
 
 #include "cli/open_workload.h"
@@ -8,12 +8,12 @@
 namespace ptrain {
 
 struct CompilationOptions {
-  std::string description;       // file of the GPU's; empty: nothing is compiled
-  std::string folder = "plans";  // what is shipped as share/ptrain/plans
+  std::string description;       // file that describes the GPU; empty: do not compile
+  std::string folder = "plans";  // shipped as share/ptrain/plans
 };
 
-/// Compiles what a run as `config` says asks for when it searches for nothing; returns a line on what there is now.
-/// The workload needs no backend. Throws Error{failed} when there is none of a GPU, and when nothing was compiled.
+/// Compiles the plans of a run of `config` without kernel search; returns a line on the result. The workload needs no
+/// backend. Throws Error{failed} without a GPU description, and when nothing was compiled.
 std::string compile_plans(Config config, const Workload& workload, const CompilationOptions& options);
 
 }  // namespace ptrain

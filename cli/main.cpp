@@ -1,4 +1,4 @@
-// The program: hands the command line to a command, and turns an error into one line and an exit code.
+// The program: passes the command line to a command, and turns an error into one line and an exit code.
 #include "cli/commands.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
@@ -37,8 +37,8 @@ constexpr const char* help_footer =
     "  4 slower or less accurate, 5 inconclusive (compare, baseline check, history);\n"
     "  130, 143 interrupted (128 and the signal).";
 
-/// CLI11 would say only that an argument was not expected, or that a subcommand is.
-void refuse_unknown_command(const CLI::App& program, const std::vector<std::string>& words) {
+/// Reports an unknown command better than CLI11, which only says that an argument or a subcommand was unexpected.
+void reject_unknown_command(const CLI::App& program, const std::vector<std::string>& words) {
   const CLI::App* above = &program;
   for (const std::string& word : words) {
     if (word.starts_with('-') || above->get_require_subcommand_min() == 0) break;
@@ -56,8 +56,8 @@ void refuse_unknown_command(const CLI::App& program, const std::vector<std::stri
   }
 }
 
-/// Of what parsing left over, the first option that the command does not have.
-void refuse_unknown_option(const CLI::App& program) {
+/// Rejects the first of the unparsed options that the command does not have.
+void reject_unknown_option(const CLI::App& program) {
   const CLI::App* command = &program;
   std::string path = "ptrain";
   while (!command->get_subcommands().empty()) {
@@ -75,7 +75,7 @@ void refuse_unknown_option(const CLI::App& program) {
   }
 }
 
-/// "help run" asks what "run --help" does.
+/// Turns "help run" into "run --help".
 std::vector<std::string> collect_arguments(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.empty() || words.front() != "help") return words;
@@ -94,12 +94,12 @@ int run_program(int argc, char** argv) {
   try {
     std::vector<std::string> words = collect_arguments(argc, argv);
     if (words.empty()) fail_usage("expected a command (ptrain --help lists them)");
-    refuse_unknown_command(program, words);
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    reject_unknown_command(program, words);
+    std::reverse(words.begin(), words.end());  // in CLI11's order
     program.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help, --version
-    refuse_unknown_option(program);
+    reject_unknown_option(program);
     std::string line = error.what();
     line.resize(std::min(line.find('\n'), line.size()));
     fail_usage("{}", line);
@@ -117,7 +117,7 @@ int complain(ExitCode code, std::string_view message) {
 
 int main(int argc, char** argv) {
   using ptrain::ExitCode;
-  // Buffers from a mebibyte on return to the system when freed; glibc would raise this bound as it goes and keep them.
+  // Return freed buffers of 1 MiB and more to the system; glibc would raise this threshold dynamically and keep them.
   ptrain::open_standard_streams();
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
   try {
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
     return code;
   } catch (const ptrain::Error& error) {
     return ptrain::complain(error.code(), error.what());
-  } catch (const std::system_error& error) {  // printing throws it
+  } catch (const std::system_error& error) {  // thrown by printing
     if (error.code() == std::errc::broken_pipe) return static_cast<int>(ExitCode::ok);
     return ptrain::complain(ExitCode::failed, error.what());
   } catch (const std::bad_alloc&) {

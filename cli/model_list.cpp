@@ -16,12 +16,12 @@ namespace {
 
 struct DescribedModel {
   const ModelEntry& entry;
-  DatasetInfo data;  // that the figures are told for
+  DatasetInfo data;  // for which the figures are computed
   std::int64_t parameters;
   double flops_per_sample;  // forward and backward
 };
 
-/// As `ptrain plan` finds them, without a device.
+/// Describes a model as `ptrain plan` does, without a device.
 DescribedModel described_model(const ModelEntry& entry) {
   const DatasetInfo data = described_data(entry);
   Config config;
@@ -33,7 +33,7 @@ DescribedModel described_model(const ModelEntry& entry) {
   return {entry, data, parameter_count(*model), step_cost(step).flops / static_cast<double>(config.data.batch_size)};
 }
 
-/// The names of sizes where the model has several; its figures are those of the default.
+/// The names of sizes if the model has several; its figures are for the default size.
 std::vector<std::string> model_sizes(const ModelEntry& entry) {
   return entry.reads_key("model.size") ? find_key("model.size")->choices : std::vector<std::string>{};
 }
@@ -49,7 +49,7 @@ std::string listed_data(const DescribedModel& model) {
     case DataKind::tokens:
       return fmt::format("text, {} tokens", model.data.max_length);
     case DataKind::table:
-      return fmt::format("clicks, {} numbers and {} words", model.data.numbers, model.data.categories);
+      return fmt::format("clicks, {} numeric and {} categorical features", model.data.numbers, model.data.categories);
   }
   return {};
 }
@@ -101,7 +101,7 @@ std::string listed_markdown(const DescribedModel& model) {
 
 std::string listed_text(const DescribedModel& model) {
   std::string text =
-      fmt::format("{}\n    {}; {}; {:.1f} million parameters, {:.1f} GFLOP a sample; weights as in {}\n",
+      fmt::format("{}\n    {}; {}; {:.1f} million parameters, {:.1f} GFLOP per sample; weights as in {}\n",
                   model.entry.name, model.entry.family, listed_data(model),
                   static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9, model.entry.weights);
   if (const auto& published = model.entry.published) {
@@ -109,7 +109,7 @@ std::string listed_text(const DescribedModel& model) {
   }
   if (!model.entry.other_names.empty()) text += fmt::format("    also {}\n", fmt::join(model.entry.other_names, ", "));
   if (const auto sizes = model_sizes(model.entry); !sizes.empty()) {
-    text += fmt::format("    these are of {}; model.size takes {}\n", default_model_size(), fmt::join(sizes, ", "));
+    text += fmt::format("    these are for size {}; model.size: {}\n", default_model_size(), fmt::join(sizes, ", "));
   }
   return text;
 }
@@ -125,8 +125,8 @@ void list_models(const FormatOptions& format) {
   }
   if (format.markdown) {
     fmt::print(
-        "| `model.name` | also | family | reads | million parameters | GFLOP a sample | published top-1, on ImageNet "
-        "unless said | weights' names |\n| --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
+        "| `model.name` | also | family | reads | million parameters | GFLOP per sample | published top-1, on ImageNet "
+        "unless stated | weights' names |\n| --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
   }
   for (const ModelEntry& entry : catalogs().models()) {
     const DescribedModel model = described_model(entry);

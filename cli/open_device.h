@@ -1,4 +1,4 @@
-// From `device: auto|cpu|cuda|cuda:N` to a backend.
+// Opens a backend for `device: auto|cpu|cuda|cuda:N`.
 #pragma once
 
 #include "core/analysis/run_set.h"
@@ -8,11 +8,11 @@
 
 namespace ptrain {
 
-/// `local_rank`: which of the GPUs where none is named. `automatic` is cuda where it can be used, else cpu. Throws
-/// Error{failed} with the reason when cuda is asked for and is not there.
+/// `local_rank`: index of the GPU if none is named. `automatic` is cuda if usable, else cpu. Throws Error{failed} with
+/// the reason when cuda is requested but unavailable.
 std::unique_ptr<Backend> make_backend(const DeviceChoice& device, int local_rank = 0);
 
-/// Versions of the libraries that compute here, and of the GPUs' driver and libraries where the program knows them.
+/// Versions of the compute libraries, and of the GPUs' driver and libraries where known.
 Software installed_software();
 
 }  // namespace ptrain

@@ -10,7 +10,7 @@ namespace ptrain {
 Workload open_workload(Config& config, int device_index) {
   if (config.device.gpu && config.dist.ranks > 1) {
     fail_usage(
-        "device: {} is one GPU, but dist.ranks is {}: expected cuda, so that each rank takes the GPU of its number",
+        "device: {} is one GPU, but dist.ranks is {}; expected cuda, so that each rank uses the GPU of its index",
         to_string(config.device), config.dist.ranks);
   }
   Workload workload = open_data_and_model(config);

@@ -1,4 +1,4 @@
-// Opens what every command that trains or evaluates needs first: device, data and model.
+// Opens device, data and model, the first step of every command that trains or evaluates.
 #pragma once
 
 #include "core/config/config.h"
@@ -6,8 +6,8 @@
 
 namespace ptrain {
 
-/// `device_index`: which GPU, where the device is one. Where `config` leaves model.classes to the data it is settled.
-/// Throws Error when the device is not there, the data cannot be read or model and data do not fit.
+/// `device_index`: the GPU, if the device is one. Resolves model.classes from the data if not set. Throws Error when
+/// the device is unavailable, the data cannot be read or model and data do not fit.
 Workload open_workload(Config& config, int device_index = 0);
 /// The same without a backend.
 Workload open_data_and_model(Config& config);

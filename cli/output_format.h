@@ -1,4 +1,4 @@
-// --json and --markdown, which the commands that print results share.
+// The options --json and --markdown of commands that print results.
 #pragma once
 
 #include "core/analysis/compare.h"
@@ -18,7 +18,7 @@ struct FormatOptions {
   void add_to(CLI::App& command);
 };
 
-/// JSON, indented, with a line end. Throws std::logic_error when it does not fit `schema` (a bug).
+/// Formats a document as indented JSON with line end. Throws std::logic_error when it does not fit `schema` (a bug).
 std::string document_text(const nlohmann::json& content, const nlohmann::json& schema);
 template <Described T>
 std::string document_text(const T& document) {
@@ -29,7 +29,7 @@ void print_document(const T& document) {
   fmt::print("{}", document_text(document));
 }
 
-/// Prints a comparison and throws Error{regressed} or Error{inconclusive} where that is its outcome.
+/// Prints a comparison and throws Error{regressed} or Error{inconclusive} if that is its outcome.
 void print_comparison(const Comparison& comparison, const FormatOptions& format);
 
 }  // namespace ptrain

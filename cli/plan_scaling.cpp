@@ -17,8 +17,8 @@ nlohmann::json load_report(const std::string& path) {
 }  // namespace
 
 nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options) {
-  if (options.links.empty()) fail_usage("--ranks needs --links FILE: the latency and bandwidth of the links");
-  if (options.measured.empty()) fail_usage("--ranks needs --measured REPORT: of this configuration on one rank");
+  if (options.links.empty()) fail_usage("--ranks needs --links FILE, with the latency and bandwidth of the links");
+  if (options.measured.empty()) fail_usage("--ranks needs --measured REPORT, of this configuration on one rank");
   const Links links = load_links(shipped_file(options.links));
   const MeasuredStep measured = measured_step(config, workload.backend->kernels().preferred_low_precision(),
                                               *workload.model, load_report(options.measured));

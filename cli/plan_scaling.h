@@ -1,4 +1,4 @@
-// The part of `ptrain plan` that looks at more ranks than there are.
+// ptrain plan --ranks: predicts step times for more ranks than are available.
 #pragma once
 
 #include "cli/open_workload.h"
@@ -16,10 +16,10 @@ struct ScalingOptions {
   std::string measured;  // report of a run on one rank
 };
 
-/// The predictions as JSON, one object per number of ranks. Throws Error{usage} when a file is missing or does not fit.
+/// The predictions as JSON, one object per number of ranks. Throws Error{usage} when a file is missing or invalid.
 nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options);
 
-/// The same as a table for people.
+/// The same as a table for display.
 std::string scaling_table(const nlohmann::json& predictions);
 
 }  // namespace ptrain

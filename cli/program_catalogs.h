@@ -1,11 +1,11 @@
-// What configurations may name in this program.
+// The names that configurations may use in this program.
 #pragma once
 
 #include "core/config/catalogs.h"
 
 namespace ptrain {
 
-/// Its models, data sources and metrics.
+/// The program's models, data sources, tasks and metrics.
 const Catalogs& catalogs();
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// What the commands that train or evaluate lend to a run.
+// What a run needs from the commands that train or evaluate.
 #pragma once
 
 #include "cli/view/console_options.h"
@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// This program's devices and models, and its console; `console` must outlive the run.
+/// This program's devices, models and console; `console` must outlive the run.
 RunTools make_run_tools(const ConsoleOptions& console);
 
 }  // namespace ptrain

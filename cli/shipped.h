@@ -1,12 +1,11 @@
-// Files that are installed with the program.
+// Finds files that are installed with the program.
 #pragma once
 
 #include <string>
 
 namespace ptrain {
 
-/// `file`; where there is none, the one of that name below share/ptrain of the installation that this program belongs
-/// to
+/// Returns `file` if it exists, else the file of that name below share/ptrain of this program's installation
 /// ("configs/resnet50.yaml"), if that exists.
 std::string shipped_file(const std::string& file);
 

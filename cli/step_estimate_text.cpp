@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Nodes of one type together; their bound is that of most of their time.
+/// All nodes of one type; the bound is that of most of their time.
 struct OpTotal {
   std::string type;
   std::int64_t nodes = 0;
@@ -27,7 +27,7 @@ struct OpTotal {
   }
 };
 
-/// Longest first.
+/// Totals by type, longest first.
 std::vector<OpTotal> by_type(const StepEstimate& step) {
   std::map<std::string, OpTotal> totals;
   for (const NodeEstimate& node : step.nodes) {

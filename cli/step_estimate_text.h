@@ -1,4 +1,4 @@
-// ptrain plan --device GPU: the predicted time of a step on a GPU that need not be there.
+// ptrain plan --device GPU: predicts the time of a step on a GPU that need not be present.
 #pragma once
 
 #include "cli/open_workload.h"
@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// Of the GPU model `device` ("h200"). Throws Error{usage} for one that is not known.
+/// Predicts for the GPU model `device` ("h200"). Throws Error{usage} if unknown.
 nlohmann::json predict_on(const Config& config, const Workload& workload, const std::string& device);
 /// The same as text, by type of op.
 std::string prediction_table(const nlohmann::json& prediction);

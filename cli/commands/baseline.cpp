@@ -1,4 +1,4 @@
-// ptrain baseline: keeps a benchmark's records as what later ones are held to, and holds them to it.
+// ptrain baseline: saves a benchmark's records as a baseline, and checks later records against it.
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "core/analysis/compare.h"
@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct BaselineOptions {
   std::string folder;
-  std::string name;    // empty: the one that needs none
+  std::string name;    // empty: the unnamed baseline
   std::string commit;  // empty: the program's
   bool fresh = false;
   double threshold = 2;
@@ -34,9 +34,9 @@ struct BaselineOptions {
   }
 };
 
-/// Throws Error{failed} unless `folder` has a benchmark with a good run in every case.
+/// Loads the benchmark. Throws Error{failed} unless `folder` has a good run for every case.
 RunSet whole_benchmark(const std::string& folder) {
-  if (!fs::exists(fs::path(folder) / "suite.json")) fail("{}: no suite.json: no benchmark was run into it", folder);
+  if (!fs::exists(fs::path(folder) / "suite.json")) fail("{}: no suite.json: not the folder of a benchmark", folder);
   RunSet runs = load_runs(folder);
   for (const MeasuredCase& item : runs.cases) {
     if (item.good().empty()) fail("{}: {}: no good run", folder, item.name);
@@ -81,13 +81,13 @@ void save(const BaselineOptions& options) {
 
 void check(const BaselineOptions& options) {
   if (!fs::exists(options.kept()))
-    fail("{}: no such baseline (ptrain baseline save makes one)", options.kept().string());
+    fail("{}: no such baseline (create it with ptrain baseline save)", options.kept().string());
   const RunSet base = whole_benchmark(options.kept().string()), now = load_runs(options.folder);
-  if (!now.suite) fail("{}: no suite.json: no benchmark was run into it", options.folder);
+  if (!now.suite) fail("{}: no suite.json: not the folder of a benchmark", options.folder);
   const Fingerprint &before = base.suite->machine, &after = now.suite->machine;
   if (before.hash != after.hash) {
     throw Error(ExitCode::inconclusive,
-                fmt::format("the baseline is of another machine: {}, this is {}", before.name, after.name));
+                fmt::format("the baseline was measured on another machine: {}, this is {}", before.name, after.name));
   }
   CompareRule rule;
   rule.speed.threshold_percent = options.threshold;
@@ -96,13 +96,14 @@ void check(const BaselineOptions& options) {
 
 void add_common(CLI::App& command, BaselineOptions& options) {
   command.add_option("DIR", options.folder, "folder of a benchmark's records")->required();
-  command.add_option("--name", options.name, "its label among several: DIR/baseline-NAME");
+  command.add_option("--name", options.name, "label, for several baselines: DIR/baseline-NAME");
 }
 
 }  // namespace
 
 void add_baseline_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("baseline", "keep a benchmark's records, and hold later ones to them");
+  CLI::App* command =
+      program.add_subcommand("baseline", "save a benchmark's records, and check later ones against them");
   command->require_subcommand(1);
   command->footer(
       "Example:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke && ptrain baseline save runs/smoke\n"
@@ -110,12 +111,12 @@ void add_baseline_command(CLI::App& program) {
   const auto options = std::make_shared<BaselineOptions>();
   CLI::App* saving = command->add_subcommand("save", "copy the records of DIR into DIR/baseline");
   add_common(*saving, *options);
-  saving->add_option("--commit", options->commit, "what was measured, where it is not the program's own commit");
+  saving->add_option("--commit", options->commit, "commit that was measured, if not the program's own");
   saving->add_flag("--fresh", options->fresh, "replace a baseline of that name");
   saving->callback([options] { save(*options); });
   CLI::App* checking = command->add_subcommand("check", "compare DIR with DIR/baseline; exit codes of compare");
   add_common(*checking, *options);
-  checking->add_option("--threshold", options->threshold, "percent of step time that does not matter")
+  checking->add_option("--threshold", options->threshold, "tolerated change of step time in percent")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 100.0));
   options->format.add_to(*checking);

@@ -1,5 +1,5 @@
-// ptrain bench: runs the cases of a suite, or of axes that are given beside a training configuration, interleaved, each
-// in a fresh process, and says what the axes do.
+// ptrain bench: runs the cases of a suite, or of axes given with a training configuration, interleaved, each in a fresh
+// process, and reports the effects of the axes.
 #include "cli/commands.h"
 #include "cli/open_device.h"
 #include "cli/program_catalogs.h"
@@ -40,8 +40,8 @@ struct BenchOptions {
   std::string log;
   bool quiet = false;
 
-  /// Whether what came of it is printed for people.
-  bool tells() const { return !quiet && log.empty(); }
+  /// Whether results are printed as text.
+  bool prints_results() const { return !quiet && log.empty(); }
 };
 
 ViewStyle view_style(const BenchOptions& options) {
@@ -69,13 +69,13 @@ Suite make_suite(const BenchOptions& options) {
 
 Suite on_each_gpu(const Suite& suite) {
   if (const std::string reason = cuda::unavailable_reason(); !reason.empty()) {
-    fail_usage("--per-device: needs NVIDIA GPUs, each of which runs the suite; {} (on a CPU leave it out)", reason);
+    fail_usage("--per-device: needs NVIDIA GPUs to run the suite on; {} (on a CPU omit it)", reason);
   }
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return on_each_device(suite, cuda::cuda_info().devices.size(), visible == nullptr ? "" : visible);
 }
 
-/// Says which cases gave nothing to measure, one line each. Returns how many did.
+/// Reports the cases without a good run, one line each. Returns the number of good cases.
 std::int64_t complain_about_failures(const RunSet& runs) {
   std::int64_t good = 0;
   for (const MeasuredCase& item : runs.cases) {
@@ -111,12 +111,12 @@ void bench(const BenchOptions& options) {
   if (!run_sweep(suite, program, sweep, *view)) {
     throw Error(
         static_cast<ExitCode>(128 + SignalGuard::received()),
-        fmt::format("interrupted; the same command goes on with the runs that {} lacks", sweep.folder.string()));
+        fmt::format("interrupted; the same command continues with the runs missing in {}", sweep.folder.string()));
   }
   const RunSet runs = load_runs(sweep.folder.string());
-  if (options.tells() && !suite.about.empty()) fmt::print("{}\n", suite.about);
+  if (options.prints_results() && !suite.about.empty()) fmt::print("{}\n", suite.about);
   const std::int64_t good = complain_about_failures(runs);
-  if (options.tells()) {
+  if (options.prints_results()) {
     if (good > 1) fmt::print("{}", effects_text(find_effects(runs)));
     fmt::print("records: {}\n", sweep.folder.string());
   }
@@ -129,10 +129,10 @@ void bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "run a suite of cases in interleaved fresh processes");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("SUITE", options->file, "YAML file of a suite; of a training, with --axis");
+  command->add_option("SUITE", options->file, "YAML file of a suite, or of a training configuration with --axis");
   command
       ->add_option("--axis", options->axes,
-                   "key.path=v1,v2: an axis of the suite, in place of its own of that key if it has one; repeatable")
+                   "key.path=v1,v2: an axis of the suite, replacing its axis of that key; repeatable")
       ->allow_extra_args(false)
       ->type_name(key_value);
   command->add_option("-o,--set", options->assignments, "key.path=value, overrides any key in every case; repeatable")
@@ -141,20 +141,21 @@ void add_bench_command(CLI::App& program) {
   command->add_option("--out", options->out, "folder of the records; default results/MACHINE/NAME of the suite");
   command->add_option("--machine", options->machine, "name of the machine's folder below results/");
   command->add_option("--program", options->program, "another ptrain to run; default: this one");
-  command->add_option("--repeats", options->repeats, "runs of each case, instead of the suite's")
+  command->add_option("--repeats", options->repeats, "runs of each case, overriding the suite's")
       ->check(CLI::Range(1, 1000));
   command->add_flag("--per-device", options->per_device,
-                    "run every case on each GPU alone, and on all of them at once: axes device and at_once");
-  command->add_flag("--fresh", options->fresh, "throw earlier records away");
-  command->add_flag("--retry-failed", options->retry_failed, "run again what did not end well");
+                    "run every case on each GPU alone, and on all at once: axes device and at_once");
+  command->add_flag("--fresh", options->fresh, "delete earlier records");
+  command->add_flag("--retry-failed", options->retry_failed, "run failed runs again");
   command->add_option("--progress", options->progress, "how a sweep's progress is shown")
       ->capture_default_str()
       ->type_name("auto|table|plain|none");
-  command->add_flag("-q,--quiet", options->quiet, "tell nothing but errors");
+  command->add_flag("-q,--quiet", options->quiet, "print only errors");
   add_log_option(*command, options->log);
   command->footer(
-      "A sweep that was ended goes on where it stopped. With --axis the suite's name ends in the axis's, so that its\n"
-      "records keep apart.\nExamples:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke\n"
+      "An interrupted sweep resumes where it stopped. With --axis the axis is appended to the suite's name, so that "
+      "its\n"
+      "records are separate.\nExamples:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke\n"
       "  ptrain bench configs/quick/bert_synthetic.yaml --axis amp.level=O0,O1 --axis data.batch_size=16,32 "
       "--repeats 3");
   command->callback([command, options] {

@@ -1,4 +1,4 @@
-// ptrain bench comm: how fast the ranks of a machine, or of an MPI job, sum a buffer with nothing beside it.
+// ptrain bench comm: bandwidth of all-reduces between the ranks of a machine or of an MPI job.
 #include "cli/commands.h"
 #include "cli/open_device.h"
 #include "core/base/errors.h"
@@ -60,12 +60,12 @@ void measure(const CommOptions& options, Communicator& communicator) {
 }
 
 void bench_comm(const CommOptions& options) {
-  if (options.from > options.to) fail_usage("--from: {} bytes are more than --to {}", options.from, options.to);
+  if (options.from > options.to) fail_usage("--from: {} bytes exceed --to {}", options.from, options.to);
   LoadedConfig loaded;
   loaded.config.dist.ranks = options.ranks;
   loaded.origins["dist.ranks"] = "default";
   on_every_rank(loaded, [&](const LoadedConfig&, Communicator* communicator) {
-    if (communicator == nullptr) fail_usage("--ranks: one rank exchanges nothing");
+    if (communicator == nullptr) fail_usage("--ranks: expected at least 2, one rank exchanges nothing");
     measure(options, *communicator);
   });
 }
@@ -75,16 +75,16 @@ void bench_comm(const CommOptions& options) {
 void add_bench_comm_command(CLI::App& program) {
   CLI::App* command = program.get_subcommand("bench")->add_subcommand("comm", "bandwidth of all-reduces between ranks");
   const auto options = std::make_shared<CommOptions>();
-  command->add_option("--ranks", options->ranks, "threads, when nothing launched ptrain")
+  command->add_option("--ranks", options->ranks, "number of threads, unless a launcher started ptrain")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   command->add_option("--from", options->from, "smallest buffer, bytes")
       ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 34))
       ->capture_default_str();
-  command->add_option("--to", options->to, "largest buffer, bytes; each is four times the one before")
+  command->add_option("--to", options->to, "largest buffer, bytes; each is four times the previous one")
       ->check(CLI::Range(std::int64_t{4}, std::int64_t{1} << 34))
       ->capture_default_str();
-  command->add_option("--device", options->device, "where the buffers lie")
+  command->add_option("--device", options->device, "device of the buffers")
       ->capture_default_str()
       ->type_name("auto|cpu|cuda");
   command->add_flag("--json", options->json, "print JSON");

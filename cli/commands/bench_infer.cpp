@@ -1,4 +1,4 @@
-// ptrain bench infer: how fast a trained model answers, by MLPerf's scenarios.
+// ptrain bench infer: speed of a trained model in MLPerf's scenarios.
 #include "cli/choice_option.h"
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
@@ -25,7 +25,7 @@ struct BenchInferArguments {
   bool json = false;
 };
 
-/// The slowest ops, of one batch.
+/// Prints the slowest ops of one batch.
 void show_ops(std::vector<KernelReport> ops) {
   constexpr std::size_t most = 30;
   const auto each = [](const KernelReport& op) {
@@ -51,12 +51,12 @@ void show(const ScenarioReport& report) {
   if (!report.early_stopping) return;
   const EarlyStopping& test = *report.early_stopping;
   if (report.bound_ms) {
-    fmt::print("{} of {} queries above {:g} ms: early stopping takes {}\n", test.over.value_or(0), test.queries,
+    fmt::print("{} of {} queries above {:g} ms: early stopping requires {}\n", test.over.value_or(0), test.queries,
                *report.bound_ms, test.least);
   } else if (test.estimate_ms) {
     fmt::print("p{:.0f} by early stopping: {:.2f} ms\n", 100 * test.percentile, *test.estimate_ms);
   } else {
-    fmt::print("early stopping takes {} queries\n", test.least);
+    fmt::print("early stopping requires {} queries\n", test.least);
   }
 }
 
@@ -73,7 +73,7 @@ void bench_infer(const BenchInferArguments& arguments) {
                                            : ScenarioOptions{.scenario = scenario, .seconds = arguments.seconds};
   asked.bound_ms = arguments.bound.value_or(default_bound_ms(kind));
   ScenarioReport report = run_scenario(ready, opened.trained.data, asked, [](double rate, bool held) {
-    print_error_line(fmt::format("{:.1f} samples/s: {}", rate, held ? "within the bound" : "too many are late"));
+    print_error_line(fmt::format("{:.1f} samples/s: {}", rate, held ? "within the bound" : "too many late"));
   });
   report.model = opened.trained.folder.string();
   report.device = backend->name();
@@ -87,25 +87,27 @@ void bench_infer(const BenchInferArguments& arguments) {
 }  // namespace
 
 void add_bench_infer_command(CLI::App& program) {
-  CLI::App* command = program.get_subcommand("bench")->add_subcommand("infer", "how fast a trained model answers");
+  CLI::App* command =
+      program.get_subcommand("bench")->add_subcommand("infer", "measure the inference speed of a trained model");
   const auto arguments = std::make_shared<BenchInferArguments>();
   arguments->deploy.add_to(*command);
   command
       ->add_option("--scenario", arguments->scenario,
-                   "MLPerf's: one sample after the other, eight, at random times, or all at hand")
+                   "MLPerf's: one sample at a time, eight at a time, at random times, or all at once")
       ->capture_default_str()
       ->type_name("single_stream|multi_stream|server|offline");
   command
       ->add_option("--seconds", arguments->seconds,
-                   "at least so long, and 100 samples; of server each rate that is held")
+                   "least duration, with at least 100 samples; for server, of each rate that holds")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
   command
-      ->add_option("--bound", arguments->bound, "of server: ms that 99 of 100 samples may take; images 15, texts 130")
+      ->add_option("--bound", arguments->bound,
+                   "server: bound of the p99 latency in ms; default 15 for images, 130 for texts")
       ->check(CLI::Range(1e-3, 1e9))
       ->type_name("MS");
-  command->add_flag("--mlperf", arguments->mlperf, "MLPerf's least durations and samples instead");
-  command->add_flag("--per-op", arguments->per_op, "time every op, which takes a little itself, and tell the slowest");
+  command->add_flag("--mlperf", arguments->mlperf, "use MLPerf's least durations and samples");
+  command->add_flag("--per-op", arguments->per_op, "time every op, with little overhead, and print the slowest");
   command->add_flag("--json", arguments->json, "print JSON");
   command->footer(
       "Example:\n  ptrain bench infer runs/resnet50 --scenario offline --batch 64\n"

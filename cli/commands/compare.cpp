@@ -1,4 +1,5 @@
-// ptrain compare: is the second as fast and as accurate as the first? From records, or live, by turns.
+// ptrain compare: tests whether new runs are as fast and as accurate as base runs, from records or measured live,
+// interleaved.
 #include "core/analysis/compare.h"
 #include "cli/commands.h"
 #include "cli/open_device.h"
@@ -79,7 +80,7 @@ Comparison compare_live(const CompareOptions& options) {
   ab.base.program = bench_program(options.program);
   ab.changed.program = options.against_program.empty() ? ab.base.program : bench_program(options.against_program);
   ab.rule = make_rule(options);
-  ab.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as was asked for
+  ab.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as requested
   ab.budget_seconds = options.budget;
   ab.seed = options.seed;
   ab.folder = options.out.empty() ? fs::path("runs/compare") / folder_name(utc_time()) : fs::path(options.out);
@@ -107,23 +108,24 @@ void compare_command(const CompareOptions& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("compare", "say whether a second set of runs is slower or less accurate");
+  CLI::App* command = program.add_subcommand("compare", "test whether a second set of runs is slower or less accurate");
   const auto options = std::make_shared<CompareOptions>();
   command->add_option("BASE", options->base, "report, folder, or folder#CASE; with --against a configuration")
       ->required();
-  command->add_option("NEW", options->changed, "what is compared with it");
-  command->add_option("--threshold", options->threshold, "percent of step time that does not matter")
+  command->add_option("NEW", options->changed, "report or folder to compare with BASE");
+  command->add_option("--threshold", options->threshold, "tolerated change of step time in percent")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 100.0));
-  command->add_option("--confidence", options->confidence, "percent, of the interval")
+  command->add_option("--confidence", options->confidence, "confidence of the interval in percent")
       ->capture_default_str()
       ->check(CLI::Range(50.0, 99.99));
   command
       ->add_option("--accuracy-margin", options->accuracy_margin,
-                   "loss of the primary metric that does not matter: 0.01 is a point, or 1 % of one without bounds")
+                   "tolerated loss of the primary metric: 0.01 is a point, or 1 % of an unbounded metric")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--allow", options->allowed, "hardware,config,data: differences that may be")->delimiter(',');
+  command->add_option("--allow", options->allowed, "hardware,config,data: kinds of difference to accept")
+      ->delimiter(',');
   command->add_option("-o,--set", options->common, "live: key.path=value for both sides; repeatable")
       ->allow_extra_args(false)
       ->type_name(key_value);
@@ -132,10 +134,10 @@ void add_compare_command(CLI::App& program) {
       ->type_name(key_value);
   command->add_option("--program", options->program, "live: the base's ptrain; default: this one");
   command->add_option("--against-program", options->against_program, "live: the new side's ptrain");
-  command->add_option("--budget", options->budget, "live: seconds of measuring")->capture_default_str();
-  command->add_option("--seed", options->seed, "live: of who goes first in each pair")->capture_default_str();
+  command->add_option("--budget", options->budget, "live: time limit in seconds")->capture_default_str();
+  command->add_option("--seed", options->seed, "live: seed of the order within each pair")->capture_default_str();
   command->add_option("--out", options->out, "live: folder of the records; default runs/compare/TIME");
-  command->add_flag("--fresh", options->fresh, "live: throw away what an earlier comparison left in --out");
+  command->add_flag("--fresh", options->fresh, "live: delete what an earlier comparison left in --out");
   options->format.add_to(*command);
   command->footer(
       "Exit codes: 0 same or faster; 4 slower or less accurate; 5 inconclusive or not comparable.\nExamples:\n"

@@ -1,4 +1,4 @@
-// ptrain completion: the script that completes ptrain's command line in a shell.
+// ptrain completion: prints a script that completes ptrain's command line in a shell.
 #include "cli/reference/completion.h"
 #include "cli/commands.h"
 

@@ -1,4 +1,4 @@
-// ptrain data: prepares data sets. `data pack` decodes a folder of images once, for training that outruns the decoder.
+// ptrain data: prepares data sets. `data pack` decodes a folder of images once, for training faster than the decoder.
 #include "cli/commands.h"
 #include "core/base/clock.h"
 #include "core/base/counted.h"
@@ -19,7 +19,7 @@ struct PackArguments {
   PackOptions options{.short_side = 0, .max_bad_samples = 100};
 };
 
-/// A line per tenth of the images where no line is redrawn.
+/// Shows progress, in plain mode with one line per tenth of the images.
 class PackView {
  public:
   explicit PackView(std::string file) : file_(std::move(file)) {}
@@ -74,15 +74,14 @@ void add_data_command(CLI::App& program) {
   CLI::App* pack_command = command->add_subcommand(
       "pack", "decode a folder of images into train.pack and val.pack, which data.source packed reads");
   const auto arguments = std::make_shared<PackArguments>();
-  pack_command->add_option("FOLDER", arguments->folder, "what data.source image_folder reads")->required();
-  pack_command->add_option("--out", arguments->out, "folder for the packs")->required();
+  pack_command->add_option("FOLDER", arguments->folder, "folder in the form of data.source image_folder")->required();
+  pack_command->add_option("--out", arguments->out, "folder for the packed files")->required();
   pack_command
       ->add_option("--short-side", arguments->options.short_side,
-                   "px to resize a longer shorter side to; 0 keeps every image as it is")
+                   "resize images to at most this shorter side in px; 0: keep sizes")
       ->check(CLI::Range(0, 65535));
   pack_command
-      ->add_option("--max-bad-samples", arguments->options.max_bad_samples,
-                   "undecodable images to leave out before failing")
+      ->add_option("--max-bad-samples", arguments->options.max_bad_samples, "undecodable images to skip before failing")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   pack_command->callback([arguments] { pack(*arguments); });

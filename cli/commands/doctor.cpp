@@ -1,4 +1,4 @@
-// ptrain doctor: what this machine offers, and what is missing with the way to get it.
+// ptrain doctor: reports what this machine offers, what is missing and how to get it.
 #include "cli/commands.h"
 #include "cli/machine_check/burn_in_request.h"
 #include "cli/machine_check/machine.h"
@@ -35,7 +35,7 @@ json gpu_state() {
           {"libraries", info.versions}, {"files", info.files}, {"missing", info.missing}};
 }
 
-/// What amp.level auto comes to for each kind of model.
+/// The precision that amp.level auto selects for each kind of model.
 json amp_advice(const DeviceRates& rates, DType preferred) {
   const auto advice = [&](MainWork work) {
     const AmpAdvice amp = advise_amp(rates, work, preferred);
@@ -47,7 +47,7 @@ json amp_advice(const DeviceRates& rates, DType preferred) {
   return {{"images", advice(MainWork::convolutions)}, {"text", advice(MainWork::products)}};
 }
 
-/// Files that the shipped configurations read, from the folder that ptrain is run in.
+/// Files used by the shipped configurations, relative to the working directory.
 json asset_state() {
   struct Asset {
     const char* name;
@@ -155,7 +155,7 @@ struct DoctorOptions {
   BurnInRequest burn_in;
 };
 
-/// What was found before a signal is printed too.
+/// Runs the checks. Results before a signal are printed too.
 void check(const DoctorOptions& options) {
   CheckReport report;
   if (options.check) report = check_machine(options.acceptance);
@@ -182,30 +182,34 @@ void doctor(const DoctorOptions& options) {
 }  // namespace
 
 void add_doctor_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("doctor", "say what this machine offers and what is missing");
+  CLI::App* command = program.add_subcommand("doctor", "show what this machine offers and what is missing");
   const auto options = std::make_shared<DoctorOptions>();
   command->add_flag("--json", options->as_json, "print JSON");
   command->add_flag("--describe-gpu", options->describe_gpu,
-                    "print the GPU as cuDNN describes it, for plan --compile-for, and nothing else");
-  auto* const checks = command->add_flag(
-      "--check", options->check, "measure every device, and hold it to its data sheet, its own limits and --expect");
-  command->add_option("--expect", options->acceptance.expected_file, "YAML of what is expected of the machine")
+                    "print only cuDNN's description of the GPU, for plan --compile-for");
+  auto* const checks =
+      command->add_flag("--check", options->check,
+                        "measure every device, and check it against its data sheet, its own limits and --expect");
+  command->add_option("--expect", options->acceptance.expected_file, "YAML file of expected values")
       ->needs(checks)
       ->type_name("FILE");
-  command->add_option("--save", options->acceptance.save_file, "write what is found, for later checks to expect")
+  command->add_option("--save", options->acceptance.save_file, "write the measured values to a file for later checks")
       ->needs(checks)
       ->type_name("FILE");
   command
       ->add_option("--burn-in", options->burn_in.minutes,
-                   "hold every GPU, or all threads of the CPU, under load, and check rate and results")
+                   "keep every GPU, or all CPU threads, under load, and check rate and results")
       ->check(CLI::Range(0.001, 1e5))
       ->type_name("MINUTES");
-  command->add_option("--drift", options->burn_in.drift_percent, "percent that the rate may fall by under load")
+  command
+      ->add_option("--drift", options->burn_in.drift_percent,
+                   "largest accepted drop of the rate under load, in percent")
       ->check(CLI::Range(0.1, 100.0))
       ->capture_default_str()
       ->type_name("PERCENT");
   command->footer(
-      "Measures for a few seconds. --check and --burn-in have exit code 1 when a check fails.\nExamples:\n  ptrain "
+      "Measures for a few seconds. With --check and --burn-in the exit code is 1 if a check fails.\nExamples:\n  "
+      "ptrain "
       "doctor --json\n"
       "  ptrain doctor --check --save machine.yaml\n  ptrain doctor --check --expect machine.yaml\n  ptrain doctor "
       "--burn-in 60");

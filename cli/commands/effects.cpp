@@ -1,4 +1,4 @@
-// ptrain effects: what the axes of a benchmark do, from its records.
+// ptrain effects: computes the effects of a benchmark's axes from its records.
 #include "core/analysis/effects/effects.h"
 #include "cli/commands.h"
 #include "cli/output_format.h"
@@ -31,7 +31,7 @@ void effects(const EffectsCommand& options) {
 }  // namespace
 
 void add_effects_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("effects", "say what each flag of a benchmark does");
+  CLI::App* command = program.add_subcommand("effects", "show the effect of each flag of a benchmark");
   const auto options = std::make_shared<EffectsCommand>();
   command->add_option("DIR", options->folder, "folder of a benchmark's records")->required();
   options->format.add_to(*command);

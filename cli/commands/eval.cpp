@@ -1,4 +1,4 @@
-// ptrain eval: accuracy of given weights or of a checkpoint, without training.
+// ptrain eval: evaluates weights or a checkpoint, without training.
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/run_tools.h"
@@ -14,7 +14,7 @@ namespace {
 void eval(const ConfigOptions& options) {
   LoadedConfig loaded = options.load();
   if (loaded.config.model.weights.empty() && loaded.config.resume == "none") {
-    fail_usage("eval: nothing to evaluate: give -o model.weights=FILE or --resume auto|CHECKPOINT");
+    fail_usage("eval: nothing to evaluate; give -o model.weights=FILE or --resume auto|CHECKPOINT");
   }
   if (!loaded.config.eval.any()) loaded.config.eval.every_epochs = 1;
   run_with_report(loaded, make_run_tools(options.console()), OutputUse::evaluation, [](Trainer& trainer) {

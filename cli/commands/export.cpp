@@ -1,4 +1,4 @@
-// ptrain export: a trained model as a folder, or as an ONNX file, that needs nothing of its run.
+// ptrain export: writes a trained model as a folder or ONNX file that is independent of its run.
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
 #include "core/base/errors.h"
@@ -20,7 +20,7 @@ struct ExportArguments {
   std::string format = "ptrain";
 };
 
-/// Its length is free there, so that texts are padded, never packed.
+/// Exports with a dynamic sequence length, so that texts are padded, not packed.
 std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesystem::path& folder) {
   Config config = opened.trained.config;
   config.data.padding = Padding::max_length;
@@ -43,7 +43,7 @@ void export_model(const ExportArguments& arguments) {
   const LoadedModel opened = open_model(arguments.model);
   std::filesystem::path written = arguments.out;
   if (onnx) {
-    require_images_or_sentences(opened.trained, "--format onnx has no form for");
+    require_images_or_sentences(opened.trained, "--format onnx does not support");
     written = export_onnx(opened, arguments.out);
   } else {
     copy_trained_model(opened.trained, arguments.out);
@@ -54,7 +54,7 @@ void export_model(const ExportArguments& arguments) {
 }  // namespace
 
 void add_export_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("export", "write a trained model without its run");
+  CLI::App* command = program.add_subcommand("export", "write a trained model independent of its run");
   const auto arguments = std::make_shared<ExportArguments>();
   command->add_option("MODEL", arguments->model, "folder of a run, or the run's configuration")->required();
   command->add_option("--out", arguments->out, "folder to write")->required()->type_name("DIR");

@@ -1,4 +1,4 @@
-// ptrain export-report: a report in another suite's dialect.
+// ptrain export-report: writes a report in another suite's format.
 #include "cli/commands.h"
 #include "cli/reference/command_tree.h"
 #include "core/analysis/export/export.h"
@@ -40,16 +40,16 @@ void export_report(const ExportOptions& options) {
 }  // namespace
 
 void add_export_report_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("export-report", "write a report in another suite's dialect");
+  CLI::App* command = program.add_subcommand("export-report", "write a report in another suite's format");
   const auto options = std::make_shared<ExportOptions>();
-  command->add_option("REPORT", options->report, "report.json, or the folder it lies in")->required();
+  command->add_option("REPORT", options->report, "report.json, or its folder")->required();
   std::string formats;
   std::string names;
   for (const Exporter& exporter : exporters()) {
     names += fmt::format("{}{}", names.empty() ? "" : "|", exporter.name);
     formats += fmt::format("\n  {}: {}", exporter.name, exporter.help);
   }
-  command->add_option("--format", options->format, "the dialect:" + formats)->required()->type_name(names);
+  command->add_option("--format", options->format, "output format:" + formats)->required()->type_name(names);
   add_hidden_option(*command, "--output", options->output);
   command->add_option("--out", options->output, "file to write; default: standard output");
   command->footer("Example:\n  ptrain export-report runs/resnet50 --format mllog --out result_0.txt");

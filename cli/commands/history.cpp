@@ -50,28 +50,29 @@ void show(const HistoryOptions& options) {
 }  // namespace
 
 void add_history_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("history", "a suite over its baselines, and where its figures changed");
+  CLI::App* command =
+      program.add_subcommand("history", "show a suite's figures over its baselines, and where they changed");
   const auto options = std::make_shared<HistoryOptions>();
-  command->add_option("DIR", options->folder, "folder with baselines, in it or in folders of it")->required();
-  command->add_option("--format", options->format, "form of the history")
+  command->add_option("DIR", options->folder, "folder that contains baselines, at any depth")->required();
+  command->add_option("--format", options->format, "output format")
       ->capture_default_str()
       ->type_name("text|markdown|json|html");
   command->add_option("--out", options->out, "file to write; default: standard output");
   command->add_flag("--fail-on-regression", options->fails_on_regression,
-                    "exit code 4 when the newest change of a series is a regression, 5 when all are too short");
-  command->add_option("--since", options->rule.since, "label of a baseline: what changed before it is no regression");
-  command->add_option("--threshold", options->rule.threshold_percent, "percent of speed and memory that do not matter")
+                    "exit code 4 if the newest change of a series is a regression, 5 if all are too short");
+  command->add_option("--since", options->rule.since, "label of a baseline: earlier changes are not regressions");
+  command->add_option("--threshold", options->rule.threshold_percent, "tolerated change of speed and memory in percent")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 100.0));
   command
       ->add_option("--accuracy-points", options->rule.accuracy_points,
-                   "points of the primary metric that do not matter, or percent of one without bounds")
+                   "tolerated change of the primary metric in points, or percent if unbounded")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
   command->footer(
-      "Points are the sweeps below DIR, in the order in which they were measured: baselines, and a sweep in DIR that "
+      "Points are the sweeps below DIR in order of measurement: baselines, and a sweep in DIR that is "
       "is\n"
-      "not saved yet. Machines and configurations are series of their own. Change points are found by E-divisive with "
+      "not saved yet. Each machine and configuration forms its own series. Change points are found by E-divisive with "
       "a\n"
       "permutation test.\nExample:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke --fresh\n"
       "  ptrain baseline save runs/smoke --name v12\n  ptrain history runs/smoke --fail-on-regression");

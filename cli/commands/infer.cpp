@@ -1,4 +1,4 @@
-// ptrain infer: what a trained model says about its inputs, or how it goes on with a text.
+// ptrain infer: predicts for inputs with a trained model, or generates text.
 #include "cli/choice_option.h"
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
@@ -32,7 +32,7 @@ struct InferArguments {
 /// "accuracy: 0.9000 top-1 of 120 inputs whose class is known (majority class 0.6000)"
 std::string quality_line(const Evaluation& evaluation) {
   if (evaluation.primary()->kind != MetricKind::fraction) {
-    return evaluation.text() + evaluation.text_of_others(MetricView::brief) + ", of the inputs whose value is known";
+    return evaluation.text() + evaluation.text_of_others(MetricView::brief) + ", of the inputs with a known value";
   }
   std::string parts, references;
   for (const MetricValue& metric : evaluation.metrics) {
@@ -40,7 +40,7 @@ std::string quality_line(const Evaluation& evaluation) {
     if (metric.kind != MetricKind::fraction) continue;
     parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", metric.value_text(metric.value), metric.title);
   }
-  return fmt::format("accuracy: {} of {} inputs whose class is known{}", parts, evaluation.eval_samples, references);
+  return fmt::format("accuracy: {} of {} inputs with a known class{}", parts, evaluation.eval_samples, references);
 }
 
 void print_summary(const InferenceReport& report) {
@@ -75,7 +75,7 @@ void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) print_error_line("note: " + note);
 }
 
-/// No larger batches than there are inputs, and no search, which would take longer than most of them.
+/// Batches no larger than the number of inputs, and no kernel search, which would take longer than most of them.
 DeployOptions options_for(std::int64_t inputs, const LoadedModel& opened, DType preferred,
                           const InferArguments& arguments) {
   DeployOptions options = arguments.deploy.deploy_options(opened, preferred);
@@ -84,9 +84,9 @@ DeployOptions options_for(std::int64_t inputs, const LoadedModel& opened, DType 
   return options;
 }
 
-/// Goes on with every prompt of the command line, of .txt files and of standard input.
-void go_on(const LoadedModel& opened, const InferArguments& arguments, PredictionFormat format) {
-  if (!arguments.report.empty()) fail_usage("--report: is of classes; {} goes on with texts", arguments.deploy.model);
+/// Generates text for every prompt of the command line, of .txt files and of standard input.
+void generate_texts(const LoadedModel& opened, const InferArguments& arguments, PredictionFormat format) {
+  if (!arguments.report.empty()) fail_usage("--report: needs classes; {} is a language model", arguments.deploy.model);
   std::vector<std::string> notes;
   const std::vector<std::string> prompts = read_prompts(arguments.inputs, notes);
   print_notes(notes);
@@ -95,7 +95,7 @@ void go_on(const LoadedModel& opened, const InferArguments& arguments, Predictio
                                       backend->kernels().preferred_low_precision(), arguments);
   const auto longest =
       std::max_element(prompts.begin(), prompts.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
-  // A token is a byte at least.
+  // A token has at least one byte.
   options.max_length =
       std::min(options.max_length, static_cast<std::int64_t>(longest->size()) + arguments.generation.tokens);
   TextGenerator generator(opened, *backend, options);
@@ -114,7 +114,7 @@ void go_on(const LoadedModel& opened, const InferArguments& arguments, Predictio
 void infer(const InferArguments& arguments) {
   const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
   const LoadedModel opened = open_model(arguments.deploy.model);
-  if (!opened.task->predicts_samples()) return go_on(opened, arguments, format);
+  if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
@@ -132,52 +132,52 @@ void infer(const InferArguments& arguments) {
 }
 
 void add_generation_options(CLI::App& command, GenerationOptions& options) {
-  const char* group = "Running text, which is gone on with";
-  command.add_option("--tokens", options.tokens, "the most that are added to a prompt")
+  const char* group = "Text generation";
+  command.add_option("--tokens", options.tokens, "largest number of new tokens per prompt")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--top-k", options.top_k, "likeliest tokens that the next one is drawn from; 0: all")
+  command.add_option("--top-k", options.top_k, "number of most likely tokens to sample from; 0: all")
       ->capture_default_str()
       ->group(group);
-  command.add_option("--temperature", options.temperature, "what logits are divided by; 0: the likeliest token always")
+  command.add_option("--temperature", options.temperature, "divisor of logits; 0: always the most likely token")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--seed", options.seed, "of what is drawn")->capture_default_str()->group(group);
+  command.add_option("--seed", options.seed, "seed of sampling")->capture_default_str()->group(group);
 }
 
 }  // namespace
 
 void add_infer_command(CLI::App& program) {
   CLI::App* command =
-      program.add_subcommand("infer", "ask a trained model about images, texts or tables, or let it go on with a text");
+      program.add_subcommand("infer", "predict for images, texts or tables with a trained model, or generate text");
   const auto arguments = std::make_shared<InferArguments>();
   arguments->deploy.add_to(*command);
   command
       ->add_option(
           "INPUT", arguments->inputs,
-          "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are asked; "
+          "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are used; "
           "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl), .txt files and sentences, or "
-          "prompts of a model of running text; files of Criteo's lines; - for standard input, one of them per line")
+          "prompts of a language model; files of Criteo's lines; - for standard input, one input per line")
       ->required();
-  command->add_option("--top", arguments->top, "classes shown of each input")
+  command->add_option("--top", arguments->top, "number of classes shown per input")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command->add_option("--format", arguments->format, "of the answers on standard output")
+  command->add_option("--format", arguments->format, "format of the predictions on standard output")
       ->capture_default_str()
       ->type_name("text|jsonl|csv");
   command->add_flag_callback(
-      "--json", [arguments] { arguments->format = "jsonl"; }, "as --format jsonl");
+      "--json", [arguments] { arguments->format = "jsonl"; }, "same as --format jsonl");
   add_column_options(*command, arguments->options);
   add_generation_options(*command, arguments->generation);
-  command->add_option("--report", arguments->report, "figures, confusion matrix and worst mistakes as JSON")
+  command->add_option("--report", arguments->report, "metrics, confusion matrix and worst errors as JSON")
       ->type_name("FILE");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
       ->capture_default_str()
       ->type_name("auto|bar|plain|none");
   command->footer(
-      "Where a folder bears a class's name, or a table has labels, the accuracy follows the answers.\n"
+      "If folders have class names, or a table has labels, the accuracy is printed after the predictions.\n"
       "Example:\n  ptrain infer runs/resnet50 photo.jpg more_photos/ --top 3\n"
       "  echo 'a gripping film' | ptrain infer runs/bert_finetune - --format jsonl\n"
       "  ptrain infer runs/gpt2 'Once upon a time' --tokens 40 --top-k 20");

@@ -1,4 +1,4 @@
-// ptrain init: a configuration for data that it is shown.
+// ptrain init: writes a configuration for the user's data.
 #include "cli/commands.h"
 #include "cli/program_catalogs.h"
 #include "cli/shipped.h"
@@ -26,10 +26,10 @@ struct InitOptions {
   ColumnNames columns;
 };
 
-/// As YAML takes any text.
+/// Quotes a text for YAML.
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
-/// Samples at once: so many that an epoch has eight steps at least.
+/// A batch size with at least eight steps per epoch.
 std::int64_t batch_for(std::int64_t samples, std::int64_t most) {
   return std::clamp<std::int64_t>(samples / 8, 2, most);
 }
@@ -44,7 +44,7 @@ std::string data_text(const DataSettings& settings) {
   if (!columns.second.empty()) text += fmt::format("    second: {}\n", quoted(columns.second));
   if (!columns.label.empty()) text += fmt::format("    label: {}\n", quoted(columns.label));
   if (settings.dev_fraction > 0)
-    text += fmt::format("  split: {{dev: {}}}  # nothing else is there to evaluate on\n", settings.dev_fraction);
+    text += fmt::format("  split: {{dev: {}}}  # there are no separate evaluation samples\n", settings.dev_fraction);
   return text;
 }
 
@@ -52,7 +52,7 @@ std::string image_text(const DataSettings& settings, const SampleCounts& counts)
   const ImageSize size = counts.image_size;
   const std::int64_t most = (size.is_small() ? 64 : 32) / std::max(1, counts.frames);
   return fmt::format(
-      "model: {{name: {}}}  # ptrain list models says what there is\n"
+      "model: {{name: {}}}  # ptrain list models shows the choices\n"
       "amp: {{level: auto, dtype: auto}}\n{}"
       "  image_size: {}\n  batch_size: {}\n"
       "train:\n  epochs: 10\n"
@@ -65,7 +65,7 @@ std::string image_text(const DataSettings& settings, const SampleCounts& counts)
 std::string sentence_text(const DataSettings& settings, const SampleCounts& counts) {
   const std::string weights = "weights/all-minilm-l6-v2";
   return fmt::format(
-      "# scripts/fetch_weights.sh gets these weights, which know English; another language: others, and their "
+      "# scripts/fetch_weights.sh gets these weights, for English; other languages need other weights and their "
       "vocabulary.\n"
       "model: {{name: {}, weights: {}/model.safetensors}}\n"
       "amp: {{level: auto, dtype: auto}}\n{}"
@@ -86,7 +86,7 @@ void init(const InitOptions& options) {
   if (!data.has_filename()) data = data.parent_path();
   const std::string name = data.stem().string();
   const fs::path out = options.out.empty() ? fs::path(name + ".yaml") : fs::path(options.out);
-  if (fs::exists(out)) fail_usage("{}: is there already; --out names another file", out.string());
+  if (fs::exists(out)) fail_usage("{}: already exists; choose another file with --out", out.string());
 
   const SampleCounts counts = count_samples(settings);
   const std::string schema = shipped_file("configs/config.schema.json");
@@ -99,22 +99,22 @@ void init(const InitOptions& options) {
 
   for (const std::string& note : counts.notes) fmt::print("note: {}\n", note);
   fmt::print("{}: {} of {} classes\n", options.data, counted(counts.samples, "sample"), counts.classes);
-  fmt::print("{}: look it over, then: ptrain run {}\n", out.string(), out.string());
+  fmt::print("{}: review it, then: ptrain run {}\n", out.string(), out.string());
 }
 
 }  // namespace
 
 void add_init_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("init", "write a configuration for data of your own");
+  CLI::App* command = program.add_subcommand("init", "write a configuration for your data");
   auto options = std::make_shared<InitOptions>();
   command
       ->add_option("DATA", options->data,
                    "folder of images or of clips (train/<class>/), table of texts, or a folder with train.csv")
       ->required();
-  command->add_option("--out", options->out, "file to write; else DATA's name with .yaml")->type_name("FILE");
-  command->add_option("--text", options->columns.first, "column of a table that has the text");
-  command->add_option("--second", options->columns.second, "column of a table that has the second text");
-  command->add_option("--label", options->columns.label, "column of a table that has the class");
+  command->add_option("--out", options->out, "file to write; default: DATA's name with .yaml")->type_name("FILE");
+  command->add_option("--text", options->columns.first, "column of a table with the text");
+  command->add_option("--second", options->columns.second, "column of a table with the second text");
+  command->add_option("--label", options->columns.label, "column of a table with the class");
   command->footer("Example:\n  ptrain init photos/\n  ptrain init reviews.csv --text comment --label verdict");
   command->callback([options] { init(*options); });
 }

@@ -1,4 +1,4 @@
-// ptrain list: what can be asked for.
+// ptrain list: lists models, data sources, flags and configuration keys.
 #include "cli/commands.h"
 #include "cli/model_list.h"
 #include "cli/output_format.h"
@@ -49,7 +49,7 @@ void list_data(const FormatOptions& format) {
 /// "train" of "train.optimizer.lr", "seed" of "seed".
 std::string find_section(const Key& key) { return key.name.substr(0, key.name.find('.')); }
 
-/// Those of one section; all for an empty one.
+/// Keys of one section; all for an empty name.
 std::vector<Key> select_keys(const std::string& section) {
   std::vector<std::string> sections;
   for (const Key& key : catalogs().keys()) sections.push_back(find_section(key));
@@ -75,7 +75,7 @@ std::string format_markdown(const Key& key) {
                      key.required ? "required" : "`" + markdown_cell(default_value(key).dump()) + "`");
 }
 
-/// With a heading above each section where all are listed.
+/// With a heading above each section if all are listed.
 void list_keys(const std::string& section, const FormatOptions& format) {
   const std::vector<Key> keys = select_keys(section);
   if (format.json) {
@@ -111,11 +111,11 @@ void add_list_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("list", "list models, data sources, flags or configuration keys");
   command->require_subcommand(1);
   command->footer("Example:\n  ptrain list keys");
-  CLI::App* models = command->add_subcommand("models", "what model.name takes: parameters, arithmetic, weights");
+  CLI::App* models = command->add_subcommand("models", "values of model.name, with parameters, arithmetic and weights");
   const auto models_format = std::make_shared<FormatOptions>();
   models_format->add_to(*models);
   models->callback([models_format] { list_models(*models_format); });
-  CLI::App* data = command->add_subcommand("data", "what data.source takes, and the files each reads");
+  CLI::App* data = command->add_subcommand("data", "values of data.source, and the files each reads");
   const auto data_format = std::make_shared<FormatOptions>();
   data_format->add_to(*data);
   data->callback([data_format] { list_data(*data_format); });

@@ -1,4 +1,4 @@
-// ptrain man: the manual page.
+// ptrain man: prints the manual page.
 #include "cli/commands.h"
 #include "cli/reference/man_page.h"
 #include "core/report/build_info.h"

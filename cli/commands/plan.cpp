@@ -1,4 +1,4 @@
-// ptrain plan: parameters, arithmetic and memory of a run before anything runs.
+// ptrain plan: parameters, arithmetic and memory of a run, before running it.
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/engine_compilation.h"
@@ -46,7 +46,7 @@ void plan(const PlanCommandOptions& options) {
   }
   const Workload workload = open_workload(config);
   if (const std::string device = options.config.other_device(); !device.empty()) {
-    if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every GPU that can be named is faster in low precision
+    if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every known GPU is faster in low precision
     const nlohmann::json prediction = predict_on(config, workload, device);
     fmt::print("{}", options.json ? prediction.dump(2) + "\n" : prediction_table(prediction));
     return;
@@ -89,8 +89,8 @@ void plan(const PlanCommandOptions& options) {
   fmt::print("model               {}\n", workload.model->signature());
   fmt::print("parameters          {:>8.2f} million\n", static_cast<double>(r.parameters) * 1e-6);
   fmt::print("precision           {}{}\n", enum_name(amp.level), amp.reason.empty() ? "" : ": " + amp.reason);
-  fmt::print("arithmetic          {:>8.2f} GFLOP a sample, forward and backward\n", r.flops_per_sample * 1e-9);
-  fmt::print("memory traffic      {:>8.1f} MB a sample, every tensor once per op\n", r.bytes_per_sample * 1e-6);
+  fmt::print("arithmetic          {:>8.2f} GFLOP per sample, forward and backward\n", r.flops_per_sample * 1e-9);
+  fmt::print("memory traffic      {:>8.1f} MB per sample, every tensor once per op\n", r.bytes_per_sample * 1e-6);
   fmt::print("memory at batch {}\n", config.data.batch_size);
   fmt::print("  variables         {}  parameters, gradients, optimizer state\n", mib(r.variable_bytes));
   fmt::print("  activations       {}  one arena\n", mib(r.arena_bytes));
@@ -102,7 +102,7 @@ void plan(const PlanCommandOptions& options) {
 }  // namespace
 
 void add_plan_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("plan", "parameters, FLOPs and memory before anything runs");
+  CLI::App* command = program.add_subcommand("plan", "show parameters, FLOPs and memory of a run before running it");
   const auto options = std::make_shared<PlanCommandOptions>();
   options->config.add_to(*command);
   options->config.take_other_devices();
@@ -116,9 +116,9 @@ void add_plan_command(CLI::App& program) {
   auto* const compile_for =
       command
           ->add_option("--compile-for", options->compilation.description,
-                       "compile cuDNN's plans for the GPU that FILE describes (doctor --describe-gpu) instead")
+                       "compile cuDNN's plans for the GPU described in FILE (doctor --describe-gpu) instead")
           ->type_name("FILE");
-  command->add_option("--plans", options->compilation.folder, "with --compile-for: where to")
+  command->add_option("--plans", options->compilation.folder, "with --compile-for: output folder")
       ->needs(compile_for)
       ->capture_default_str()
       ->type_name("FOLDER");

@@ -1,4 +1,4 @@
-// ptrain quantize: a trained model in 8-bit integers, where that is faster and costs little accuracy.
+// ptrain quantize: converts a trained model to 8-bit integers where that is faster at little cost in accuracy.
 #include "cli/choice_option.h"
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
@@ -38,7 +38,7 @@ void show(const QuantizeReport& report) {
   fmt::print("{} of {} in 8 bits, calibrated on {} by {}\n", quantized,
              counted(static_cast<std::int64_t>(report.layers.size()), "layer"),
              counted(report.calibration_samples, "sample"), report.method);
-  for (const auto& [reason, count] : left) fmt::print("left alone: {} ({})\n", count, reason);
+  for (const auto& [reason, count] : left) fmt::print("left in float: {} ({})\n", count, reason);
   for (const QuantizedLayer& layer : report.layers) {
     if (!layer.left_because.empty()) {
       fmt::print("  {}: {}, error {:.4f}, {:.3f} ms and {:.3f} ms in 8 bits\n", layer.name, layer.left_because,
@@ -51,8 +51,8 @@ void show(const QuantizeReport& report) {
                accuracy.before, accuracy.after, counted(accuracy.samples, "sample"), accuracy.lost, accuracy.won,
                accuracy.p_value);
   }
-  fmt::print("logits: relative error {:.4f}, largest {:.4f}; the answer stays for {:.2f} %\n", report.logits.relative,
-             report.logits.largest, 100 * report.logits.agreement);
+  fmt::print("logits: relative error {:.4f}, largest {:.4f}; the prediction is unchanged for {:.2f} %\n",
+             report.logits.relative, report.logits.largest, 100 * report.logits.agreement);
   fmt::print("size: {} bytes before, {} after ({:.2f} times smaller)\n", report.bytes_before, report.bytes_after,
              static_cast<double>(report.bytes_before) / static_cast<double>(report.bytes_after));
   if (report.speed) {
@@ -68,12 +68,12 @@ std::vector<std::string> notes_on(const InferenceDataset& calibration) {
   std::set<std::int32_t> truths;
   for (std::int64_t i = 0; i < calibration.size(); ++i) truths.insert(calibration.label(i));
   if (truths.size() == 1 && !truths.contains(no_label)) {
-    notes.push_back(fmt::format("every calibration sample is of one class, {}: scales may not fit the others",
+    notes.push_back(fmt::format("all calibration samples have the same class, {}: scales may not fit others",
                                 calibration.info().class_names[static_cast<std::size_t>(*truths.begin())]));
   }
   if (!cpu::has_int8_instructions()) {
     notes.push_back(fmt::format(
-        "{} has no instructions for 8-bit products (VNNI): it may not be faster here, and weights keep 7 bits",
+        "{} has no instructions for 8-bit products (VNNI): the model may not be faster here, and weights keep 7 bits",
         cpu::instruction_set()));
   }
   return notes;
@@ -89,7 +89,7 @@ void quantize(const QuantizeArguments& arguments) {
                                 arguments.max_logit_error};
   const LoadedModel opened = open_model(arguments.model);
   require_answers(opened, "quantize");
-  require_images_or_sentences(opened.trained, "quantize is not made for");
+  require_images_or_sentences(opened.trained, "quantize does not support");
   if (opened.trained.document.quantization) fail("{}: is quantized already", opened.trained.folder.string());
   const std::unique_ptr<Backend> backend = cpu::make_backend();
   const std::unique_ptr<InferenceDataset> all = open_inputs(opened.trained, arguments.calibrate, arguments.inputs);
@@ -134,36 +134,42 @@ void add_quantize_command(CLI::App& program) {
   const auto arguments = std::make_shared<QuantizeArguments>();
   command->add_option("MODEL", arguments->model, "folder of a run or of ptrain export, or the run's configuration")
       ->required();
-  command->add_option("--calibrate", arguments->calibrate, "samples to find scales with, as ptrain infer takes inputs")
+  command->add_option("--calibrate", arguments->calibrate, "calibration samples, in the forms of ptrain infer's inputs")
       ->required()
       ->type_name("DATA");
   command->add_option("--out", arguments->out, "folder to write")->required()->type_name("DIR");
-  command->add_option("--samples", arguments->samples, "of DATA that are used, evenly spaced")
+  command->add_option("--samples", arguments->samples, "number of samples of DATA to use, evenly spaced")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}))
       ->capture_default_str();
-  command->add_option("--evaluate", arguments->evaluate, "what accuracy is compared on; else the samples used")
+  command
+      ->add_option("--evaluate", arguments->evaluate,
+                   "samples to compare accuracy on; default: the calibration samples")
       ->type_name("DATA");
   add_column_options(*command, arguments->inputs);
   command->add_option("--method", arguments->method, "how scales are chosen; auto: per value, by the layers' error")
       ->capture_default_str()
       ->type_name("auto|minmax|percentile|mse");
-  command->add_option("--layers", arguments->layers, "those that are faster in 8 bits on this machine, or all")
+  command
+      ->add_option("--layers", arguments->layers, "layers to quantize: those faster in 8 bits on this machine, or all")
       ->capture_default_str()
       ->type_name("faster|all");
-  command->add_option("--max-drop", arguments->max_drop, "points of accuracy that may be lost")
+  command->add_option("--max-drop", arguments->max_drop, "largest accepted loss of accuracy, in points")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str();
-  command->add_option("--max-logit-error", arguments->max_logit_error, "relative error allowed where no class is known")
+  command
+      ->add_option("--max-logit-error", arguments->max_logit_error,
+                   "largest accepted relative error of logits, without labels")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  command->add_option("--amp", arguments->amp, "precision of what is not in 8 bits")
+  command->add_option("--amp", arguments->amp, "precision of layers left in float")
       ->capture_default_str()
       ->type_name("O0|O1|O2");
   command->add_option("--batch", arguments->batch, "inputs computed at once, also while layers are timed")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
       ->capture_default_str();
   command
-      ->add_option("--speed-seconds", arguments->speed_seconds, "of a round in which speed is compared; 0: it is not")
+      ->add_option("--speed-seconds", arguments->speed_seconds,
+                   "seconds per round of the speed comparison; 0: no comparison")
       ->check(CLI::Range(0.0, 600.0))
       ->capture_default_str();
   command->add_option("--report", arguments->report, "the report as JSON")->type_name("FILE");

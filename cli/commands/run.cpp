@@ -1,4 +1,4 @@
-// ptrain run: trains what a configuration says and writes its report.
+// ptrain run: trains as configured and writes a report.
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/run_tools.h"

@@ -1,4 +1,4 @@
-// ptrain runs and ptrain show: what was run before, and what one run came to.
+// ptrain runs and ptrain show: list earlier runs, and show the results of one.
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "cli/view/run_summary.h"
@@ -32,7 +32,7 @@ void show_runs(const RunsOptions& options) {
   }
 }
 
-/// Keys that are not as they are by default, "key: value".
+/// Keys that differ from their defaults, "key: value".
 std::string settings_text(const Report& report) {
   const nlohmann::json changed = describe_changed_work(restore_config(report));
   std::string text;
@@ -59,7 +59,7 @@ void show_run(const std::string& named) {
   if (!report.message.empty()) text += fmt::format("message   {}\n", report.message);
   if (!report.progress.ended_early.empty()) text += fmt::format("ended     {}\n", report.progress.ended_early);
   if (!report.evaluations.empty()) text += "evaluations\n" + evaluations_text(report);
-  text += "settings that are not the defaults\n" + settings_text(report);
+  text += "settings that differ from the defaults\n" + settings_text(report);
   if (!report.notes.empty()) text += "notes\n";
   for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
   fmt::print("{}report: {}\n", text, path.string());
@@ -70,14 +70,14 @@ void show_run(const std::string& named) {
 void add_runs_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("runs", "list the runs of a folder: status, accuracy, speed");
   const auto options = std::make_shared<RunsOptions>();
-  command->add_option("DIR", options->folder, "looked into with all folders below")->capture_default_str();
+  command->add_option("DIR", options->folder, "folder to search, with all folders below it")->capture_default_str();
   command->add_flag("--json", options->json, "print JSON");
   command->footer("Example:\n  ptrain runs\n  ptrain runs /srv/ptrain --json");
   command->callback([options] { show_runs(*options); });
 }
 
 void add_show_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("show", "show what one run came to, and with which settings");
+  CLI::App* command = program.add_subcommand("show", "show the results and settings of one run");
   const auto run = std::make_shared<std::string>();
   command->add_option("RUN", *run, "a run's folder or its report.json")->required();
   command->footer("Example:\n  ptrain show runs/resnet50");

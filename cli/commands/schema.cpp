@@ -1,4 +1,4 @@
-// ptrain schema: the JSON Schemas of what goes in and what comes out.
+// ptrain schema: prints the JSON Schemas of ptrain's input and output files.
 #include "cli/commands.h"
 #include "cli/program_catalogs.h"
 #include "core/analysis/compare.h"
@@ -40,14 +40,14 @@ constexpr Published published_schemas[] = {
     {"config", "of the YAML configuration", schema_of_config},
     {"report", "of report.json", make_schema<Report>},
     {"metrics", "of a line of metrics.jsonl", metrics_schema},
-    {"report-1", "of report.json of version 1, which is read too", report_schema_version_1},
+    {"report-1", "of report.json of version 1, which can be read too", report_schema_version_1},
     {"model", "of model.json, a trained model's description", make_schema<ModelDocument>},
     {"infer", "of ptrain infer --report", make_schema<InferenceReport>},
     {"bench-infer", "of ptrain bench infer --json", make_schema<ScenarioReport>},
     {"quantize", "of ptrain quantize --json", make_schema<QuantizeReport>},
     {"bench", "of suite.json, a benchmark's own description", make_schema<SuiteRecord>},
     {"bench-run", "of record.json, one run of a benchmark", make_schema<RunRecord>},
-    {"bench-run-1", "of record.json of version 1, which is read too", record_schema_version_1},
+    {"bench-run-1", "of record.json of version 1, which can be read too", record_schema_version_1},
     {"effects", "of ptrain effects --json", make_schema<EffectsReport>},
     {"comparison", "of ptrain compare --json", make_schema<Comparison>},
     {"checks", "of ptrain doctor --check --json", make_schema<CheckReport>},
@@ -60,7 +60,7 @@ constexpr Published published_schemas[] = {
 }  // namespace
 
 void add_schema_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("schema", "print the JSON Schema of what goes in or comes out");
+  CLI::App* command = program.add_subcommand("schema", "print the JSON Schema of an input or output file");
   command->require_subcommand(1);
   command->footer("Example:\n  ptrain schema report > report.schema.json");
   for (const Published& item : published_schemas) {

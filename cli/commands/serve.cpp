@@ -1,4 +1,4 @@
-// ptrain serve: a trained model over HTTP, by the KServe v2 protocol.
+// ptrain serve: serves a trained model over HTTP, by the KServe v2 protocol.
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
 #include "core/base/errors.h"
@@ -31,15 +31,15 @@ void serve(const ServeArguments& arguments) {
   require_answers(opened, "ptrain serve");
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
-  options.kernels.exhaustive_search = false;  // as infer, whose answers these are
+  options.kernels.exhaustive_search = false;  // for the same predictions as ptrain infer
   std::optional<Predictor> predictor;
   ServeMetrics metrics;
   BatcherOptions batching = arguments.batching;
   batching.most = options.batch_size;
-  // The thread that computes compiles too: kernels are made for its number of threads.
+  // Kernels are compiled in the computing thread, for its number of threads.
   const auto start = [&, threads = thread_count()] {
     if (const int granted = set_thread_count(threads); granted < threads) {
-      fail("OpenMP grants {} of {} threads (OMP_THREAD_LIMIT, or a limit of processes)", granted, threads);
+      fail("OpenMP grants {} of {} threads (OMP_THREAD_LIMIT, or a process limit)", granted, threads);
     }
     predictor.emplace(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
     predictor->prepare(opened.trained.data);
@@ -50,7 +50,7 @@ void serve(const ServeArguments& arguments) {
   HttpOptions http = arguments.http;
   http.max_body = arguments.max_body_mib << 20;
   http.threads =
-      batching.queue + static_cast<std::size_t>(batching.most) + 16;  // those that wait, compute and are refused
+      batching.queue + static_cast<std::size_t>(batching.most) + 16;  // waiting, computing and rejected requests
   serve_http(service, http, [&](int port) {
     fmt::print("serving {} at http://{}:{}/v2/models/{}/infer\n", service.name(), http.host, port, service.name());
     std::fflush(stdout);
@@ -60,31 +60,31 @@ void serve(const ServeArguments& arguments) {
 }  // namespace
 
 void add_serve_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("serve", "answer over HTTP, by the KServe v2 protocol");
+  CLI::App* command = program.add_subcommand("serve", "serve a model over HTTP, by the KServe v2 protocol");
   const auto arguments = std::make_shared<ServeArguments>();
   arguments->deploy.add_to(*command);
-  command->add_option("--host", arguments->http.host, "address to listen at")
+  command->add_option("--host", arguments->http.host, "address to listen on")
       ->capture_default_str()
       ->type_name("ADDRESS");
-  command->add_option("--port", arguments->http.port, "0: any that is free, which is said")
+  command->add_option("--port", arguments->http.port, "port to listen on; 0: any free port, which is printed")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  command->add_option("--name", arguments->name, "of the model in URLs; the folder's")->type_name("NAME");
+  command->add_option("--name", arguments->name, "name of the model in URLs; default: the folder's")->type_name("NAME");
   command
       ->add_option("--max-delay", arguments->batching.max_delay_ms,
-                   "ms that a request waits for others to join its batch")
+                   "longest time in ms that a request waits for others to join its batch")
       ->check(CLI::Range(0.0, 60e3))
       ->capture_default_str()
       ->type_name("MS");
-  command->add_option("--queue", arguments->batching.queue, "requests that may wait; more are answered 503")
+  command->add_option("--queue", arguments->batching.queue, "largest number of waiting requests; more get status 503")
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}))
       ->capture_default_str();
-  command->add_option("--max-body", arguments->max_body_mib, "MiB of a request's body; larger ones are answered 413")
+  command->add_option("--max-body", arguments->max_body_mib, "largest request body in MiB; larger ones get status 413")
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}))
       ->capture_default_str()
       ->type_name("MIB");
   command->footer(
-      "Ends by SIGTERM or Ctrl-C when what waits is answered; exit code 0.\n"
+      "SIGTERM or Ctrl-C ends it once waiting requests are answered; exit code 0.\n"
       "Example:\n  ptrain serve runs/bert_finetune --name reviews --port 8000\n"
       "  curl -d '{\"inputs\": [{\"name\": \"text\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a gripping "
       "film\"]}]}' \\\n"

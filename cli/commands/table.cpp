@@ -1,4 +1,5 @@
-// ptrain table: the benchmark table of reports, as text or a page, and the tables of a document held to their reports.
+// ptrain table: the benchmark table of reports as text or a page, and checks of a document's tables against its
+// reports.
 #include "core/analysis/table.h"
 #include "cli/commands.h"
 #include "cli/output_format.h"
@@ -34,10 +35,10 @@ struct TableOptions {
 
 void check_document(const std::string& document) {
   const DocumentTables tables = render_document(document);
-  if (tables.tables == 0) fail("{}: no line \"<!-- ptrain table ... -->\" in it: nothing to check", document);
+  if (tables.tables == 0) fail("{}: no line \"<!-- ptrain table ... -->\": nothing to check", document);
   for (const std::string& difference : tables.differences) print_error_line(difference);
   if (!tables.differences.empty()) {
-    fail("{}: {} lines do not agree with their reports (ptrain table --update {} writes them anew)", document,
+    fail("{}: {} lines do not agree with their reports (ptrain table --update {} rewrites them)", document,
          tables.differences.size(), document);
   }
   fmt::print("{}: {} tables agree with their reports\n", document, tables.tables);
@@ -83,23 +84,22 @@ void table(const TableOptions& options) {
 }  // namespace
 
 void add_table_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("table", "the benchmark table of reports; --check holds a document to it");
+  CLI::App* command =
+      program.add_subcommand("table", "make the benchmark table of reports; --check checks a document's tables");
   const auto options = std::make_shared<TableOptions>();
   std::string ids;
   for (const TableColumn& column : table_columns()) ids += (ids.empty() ? "" : ",") + column.id;
   command->add_option("PATHS", options->paths, "reports, folders of reports or of a benchmark, folder#CASE");
-  command->add_option("--columns", options->columns, "of " + ids)->capture_default_str();
-  command->add_option("--format", options->format, "form of the table")
-      ->capture_default_str()
-      ->type_name(table_formats);
+  command->add_option("--columns", options->columns, "comma-separated, of " + ids)->capture_default_str();
+  command->add_option("--format", options->format, "output format")->capture_default_str()->type_name(table_formats);
   command->add_flag_callback(
-      "--json", [options] { options->format = "json"; }, "print JSON, as --format json");
+      "--json", [options] { options->format = "json"; }, "same as --format json");
   add_hidden_option(*command, "--output", options->output);
   command->add_option("--out", options->output, "file to write; default: standard output");
   command->add_option("--figures", options->figures,
-                      "folder to write every figure of the page to, as SVG and as PDF (letters of Latin-1)");
+                      "folder for every figure of the page, as SVG and as PDF (Latin-1 letters only)");
   command->add_option("--check", options->check, "document whose marked tables must agree with their reports");
-  command->add_option("--update", options->update, "document whose marked tables are written anew");
+  command->add_option("--update", options->update, "document whose marked tables are rewritten");
   command->footer(
       "A table is marked by the lines \"<!-- ptrain table PATHS --columns LIST -->\" and \"<!-- /ptrain -->\".\n"
       "Examples:\n  ptrain table runs/smoke --format html --out smoke.html\n"

@@ -1,4 +1,4 @@
-// ptrain validate: checks a configuration, and the data, vocabulary and weights that it names, without running it.
+// ptrain validate: checks a configuration, and the data, vocabulary and weights it names, without running it.
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/open_workload.h"
@@ -21,7 +21,7 @@ struct ValidateOptions {
   bool json = false;
 };
 
-/// Opens what a run would read: data, vocabulary, weights. Prints notes on the data, and returns a line on it.
+/// Opens the data, vocabulary and weights of a run. Prints notes on the data, and returns a line describing it.
 std::string check_files(LoadedConfig loaded) {
   const Workload workload = open_data_and_model(loaded.config);
   if (!loaded.config.model.weights.empty()) SafetensorsFile(loaded.config.model.weights);
@@ -59,7 +59,7 @@ void add_validate_command(CLI::App& program) {
       program.add_subcommand("validate", "check a configuration, and the files it names, without running it");
   const auto options = std::make_shared<ValidateOptions>();
   options->config.add_to(*command);
-  command->add_flag("--show", options->show, "print every key, its value and where that came from");
+  command->add_flag("--show", options->show, "print every key, its value and the origin of the value");
   command->add_flag("--json", options->json, "print the resolved configuration as JSON, and check no files");
   command->footer("Example:\n  ptrain validate configs/resnet50.yaml -o train.optimizer.lr=0.1 --show");
   command->callback([options] { validate(*options); });

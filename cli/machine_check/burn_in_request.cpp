@@ -13,7 +13,7 @@
 namespace ptrain {
 namespace {
 
-/// What one device's thread brings back.
+/// Result of one device's thread.
 struct Outcome {
   std::vector<Check> checks;
   std::exception_ptr error;
@@ -55,7 +55,7 @@ int burn_in_machine(const BurnInRequest& request, CheckReport& report) {
     }
   };
   if (devices == 1) {
-    work(0);  // where the CPU's team of threads is
+    work(0);  // in this thread, which owns the CPU's thread team
   } else {
     run_together(devices, work);
   }

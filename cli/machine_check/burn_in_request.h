@@ -1,4 +1,4 @@
-// doctor's load: every device at work for some minutes.
+// doctor --burn-in: keeps every device under load for several minutes.
 #pragma once
 
 #include "core/machine_check/checks.h"
@@ -6,12 +6,12 @@
 namespace ptrain {
 
 struct BurnInRequest {
-  double minutes = 0;  // 0: none
+  double minutes = 0;  // 0: no burn-in
   double drift_percent = 5;
 };
 
-/// Holds every GPU, or all threads of the CPU where there is none, under load, and adds what came of it to `report`.
-/// Returns the signal that ended it early, 0 for none.
+/// Keeps every GPU, or without one all CPU threads, under load, and adds the checks to `report`. Returns the signal
+/// that ended it early, 0 for none.
 int burn_in_machine(const BurnInRequest& request, CheckReport& report);
 
 }  // namespace ptrain

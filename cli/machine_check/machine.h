@@ -1,4 +1,4 @@
-// doctor's checks: the machine against what is expected of it.
+// doctor --check: checks the machine against expected values.
 #pragma once
 
 #include "core/machine_check/checks.h"
@@ -8,11 +8,11 @@
 namespace ptrain {
 
 struct AcceptanceOptions {
-  std::string expected_file;  // empty: what data sheets and the devices themselves say
-  std::string save_file;      // gets what is found, as later checks expect it; empty: none
+  std::string expected_file;  // empty: values of data sheets and the devices themselves
+  std::string save_file;      // output file of measured values, for later checks; empty: none
 };
 
-/// Measures every device for some seconds. Throws Error{usage} for files.
+/// Measures every device for several seconds. Throws Error{usage} for files.
 CheckReport check_machine(const AcceptanceOptions& options);
 
 /// Prints the report, as JSON or as a table. Throws Error{failed} when a check failed.

@@ -1,4 +1,4 @@
-// The program's commands and options as --help knows them, in a form that completions and the manual page are made of.
+// The program's commands and options as shown by --help, as input for completions and the manual page.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,18 +8,18 @@
 
 namespace ptrain {
 
-/// The name that an option's value has where it takes a configuration key: -o KEY=VALUE.
+/// The value name of options that take a configuration key: -o KEY=VALUE.
 inline constexpr const char* key_value = "KEY=VALUE";
 
-/// An earlier name of an option, which --help, completions and the manual page leave out.
+/// Adds an earlier name of an option, hidden from --help, completions and the manual page.
 inline void add_hidden_option(CLI::App& command, const char* name, std::string& value) {
   command.add_option(name, value)->group("");
 }
 
 struct OptionDescription {
-  std::vector<std::string> names;    // "-o", "--set"; of an argument its name alone, "CONFIG"
+  std::vector<std::string> names;    // "-o", "--set"; for an argument its name only, "CONFIG"
   std::string value;                 // "DIR", "auto|cpu|cuda"; empty for a flag
-  std::vector<std::string> choices;  // what a value of the form "auto|cpu|cuda" may be
+  std::vector<std::string> choices;  // choices of a value such as "auto|cpu|cuda"
   std::string help;
   bool required = false;
 };
@@ -34,7 +34,7 @@ struct CommandDescription {
   std::vector<CommandDescription> commands;
 };
 
-/// What CLI11 knows of `program` and its commands, hidden options left out.
+/// Converts CLI11's description of `program` and its commands, without hidden options.
 CommandDescription describe_program(const CLI::App& program);
 
 /// `program` and every command below it, in --help's order.

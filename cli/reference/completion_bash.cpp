@@ -20,7 +20,7 @@ constexpr const char* bash_offer = R"(  esac
 complete -o bashdefault -o default -F _ptrain ptrain
 )";
 
-/// What a value may be, then return: no other word can stand there. A value without choices is left to files.
+/// Completes an option's value, then returns: no other word can follow. A value without choices is completed by files.
 std::string format_bash_values(const CommandDescription& command) {
   std::string text;
   for (const OptionDescription& option : command.options) {
@@ -41,7 +41,7 @@ std::string format_bash_words(const CommandDescription& command) {
   std::vector<std::string> words;
   for (const CommandDescription& below : command.commands) words.push_back(below.name);
   std::string text = fmt::format("        *) words='{}' ;;\n", fmt::join(words, " "));
-  if (!command.arguments.empty() && !words.empty()) {  // files, until a command's name is begun
+  if (!command.arguments.empty() && !words.empty()) {  // files, unless a command's name has been started
     text = fmt::format("        *) [[ -z $current ]] || words='{}' ;;\n", fmt::join(words, " "));
   }
   return text;

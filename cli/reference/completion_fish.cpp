@@ -13,7 +13,7 @@ function __ptrain_at --description 'whether the command line is at this command 
         switch "$command $word"
 )";
 
-/// `text` as one single-quoted word of fish, which knows \\ and \' there.
+/// Quotes `text` as one single-quoted word of fish, with escapes \\ and \' only.
 std::string fish_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);

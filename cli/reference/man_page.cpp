@@ -9,7 +9,7 @@
 namespace ptrain {
 namespace {
 
-/// Text that roff prints as it stands: no escapes, no requests at the start of a line, hyphens that can be copied.
+/// Escapes text for roff: backslashes, dots at the start of a line, and hyphens, so that they can be copied.
 std::string roff(std::string_view text) {
   std::string result;
   bool line_start = true;
@@ -21,7 +21,7 @@ std::string roff(std::string_view text) {
     } else if (c == '-') {
       result += "\\-";
     } else if (c == '|') {
-      result += "|\\:";  // a list of choices may be broken there
+      result += "|\\:";  // allow a line break within a list of choices
     } else {
       result += c;
     }
@@ -32,7 +32,7 @@ std::string roff(std::string_view text) {
 std::string bold(const std::string& text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(const std::string& text) { return "\\fI" + roff(text) + "\\fR"; }
 
-/// Paragraph with a tag, then what it says; lines of `help` stay lines.
+/// A tagged paragraph; line breaks of `help` are kept.
 std::string tagged(const std::string& tag, std::string_view help) {
   std::string text = roff(help);
   for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 5) text.replace(at, 1, "\n.br\n");

@@ -1,4 +1,4 @@
-// The manual page: the commands with their --help, and every configuration key.
+// The manual page: every command's --help, and every configuration key.
 #pragma once
 
 #include "cli/reference/command_tree.h"
@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// In man(7)'s language (roff with the an macros).
+/// Formats the page in roff with the man macros.
 std::string man_page(const CommandDescription& program, const std::string& version);
 
 }  // namespace ptrain

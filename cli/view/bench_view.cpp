@@ -55,7 +55,7 @@ std::string row(const Suite& suite, std::size_t index, const CaseProgress& progr
                      progress.records.size(), progress.planned, outcomes(progress), speed(progress), memory, accuracy);
 }
 
-/// The title of the runs' primary metric.
+/// The title of the primary metric.
 std::string quality_column(const std::vector<CaseProgress>& cases) {
   std::vector<MetricInfo> metrics;
   for (const CaseProgress& progress : cases) {
@@ -67,7 +67,7 @@ std::string quality_column(const std::vector<CaseProgress>& cases) {
   return quality_title(metrics);
 }
 
-/// When the runs of all cases started.
+/// The time span in which the runs of all cases started.
 std::string measured_when(const std::vector<CaseProgress>& cases) {
   MeasuredSpan span;
   for (const CaseProgress& progress : cases) {
@@ -76,7 +76,7 @@ std::string measured_when(const std::vector<CaseProgress>& cases) {
   return span.text();
 }
 
-/// One line per run that ended.
+/// Prints one line per finished run.
 class PlainView : public SweepObserver {
  public:
   PlainView(const Suite& suite, std::FILE* stream) : suite_(suite), stream_(stream) {}
@@ -84,7 +84,7 @@ class PlainView : public SweepObserver {
   void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {
     fmt::print(
         stream_, "{}: {}, {}{}\n", suite_.name, counted(cases.size(), "case"), counted(suite_.repeats, "repeat"),
-        kept > 0 ? fmt::format(", {} there already, measured {}", counted(kept, "run"), measured_when(cases)) : "");
+        kept > 0 ? fmt::format(", {} already done, measured {}", counted(kept, "run"), measured_when(cases)) : "");
   }
   void on_change(const std::vector<CaseProgress>& cases, std::size_t index) override {
     const CaseProgress& progress = cases[index];
@@ -107,7 +107,7 @@ class PlainView : public SweepObserver {
   std::FILE* stream_;
 };
 
-/// The table in place, with what is left to do below it.
+/// Redraws the table in place, with the remaining work below it.
 class TableView : public SweepObserver {
  public:
   TableView(const Suite& suite, std::FILE* stream) : suite_(suite), stream_(stream) {}
@@ -147,7 +147,7 @@ class TableView : public SweepObserver {
   std::int64_t kept_ = 0;
 };
 
-/// An event per run that ended.
+/// Prints an event per finished run.
 class EventView : public SweepObserver {
  public:
   void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {

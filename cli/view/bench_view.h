@@ -1,4 +1,4 @@
-// What a sweep shows while it runs: a table that is redrawn on a terminal, or a line per run.
+// Progress display of a sweep: a table redrawn on a terminal, or a line per run.
 #pragma once
 
 #include "core/bench/sweep.h"
@@ -10,8 +10,8 @@ namespace ptrain {
 
 enum class ViewStyle { automatic, table, plain, none, events };
 
-/// `automatic` is the table where `stream` can be redrawn, else plain lines; events go to standard output
-/// (event_log.h). `suite` must outlive the view.
+/// `automatic` is the table if `stream` can be redrawn, else plain lines; events go to standard output (event_log.h).
+/// `suite` must outlive the view.
 std::unique_ptr<SweepObserver> make_bench_view(const Suite& suite, ViewStyle style, std::FILE* stream = stderr);
 
 /// The table's rows, one per case: runs done, outcomes, throughput with its interval, memory, accuracy.

@@ -1,4 +1,4 @@
-// What a command tells while it works and when it is done.
+// Options for console output during and after a command.
 #pragma once
 
 #include "core/report/progress.h"
@@ -11,19 +11,18 @@ namespace ptrain {
 
 enum class Verbosity { quiet, normal, verbose };
 
-/// --log jsonl.
+/// Adds --log jsonl.
 void add_log_option(CLI::App& command, std::string& log);
 
-/// The options --progress, -q, -v and --log, which the commands that train share. Must live as long as the command that
-/// it was added to.
+/// The options --progress, -q, -v and --log of commands that train. Must live as long as the command it was added to.
 class ConsoleOptions {
  public:
   void add_to(CLI::App& command);
 
-  /// None for quiet. Throws Error{usage} for an unknown style.
+  /// None if quiet. Throws Error{usage} for an unknown style.
   ProgressStyle progress() const;
   Verbosity verbosity() const;
-  /// One JSON line per event on standard output, in place of the summary.
+  /// One JSON line per event on standard output, instead of the summary.
   bool events() const { return !log_.empty(); }
 
  private:

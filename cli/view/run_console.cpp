@@ -18,7 +18,7 @@ RunConsole::RunConsole(const Config& config, const ConsoleOptions& console, Show
                               config.train.log_every_steps)) {}
 
 void RunConsole::on_start(const RunResult& prepared) {
-  progress_->message(fmt::format("{} parameters, {:.2f} GFLOP a sample, {} MiB planned", prepared.parameters,
+  progress_->message(fmt::format("{} parameters, {:.2f} GFLOP per sample, {} MiB planned", prepared.parameters,
                                  prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
   event("start", {{"parameters", prepared.parameters},
                   {"flops_per_sample", prepared.flops_per_sample},

@@ -1,4 +1,4 @@
-// Shows a run on the console: its progress, or events, and what it came to.
+// Shows a run on the console: its progress, or events, and its results.
 #pragma once
 
 #include "cli/view/console_options.h"
@@ -12,7 +12,7 @@ namespace ptrain {
 
 class RunConsole final : public RunView {
  public:
-  /// Configuration and options must outlive it. Of a rank of which the report alone is shown there is no progress.
+  /// Configuration and options must outlive it. A rank that shows only its report has no progress display.
   RunConsole(const Config& config, const ConsoleOptions& console, ShownRank shown);
 
   void on_start(const RunResult& prepared) override;
@@ -27,7 +27,7 @@ class RunConsole final : public RunView {
   void on_end(const Report& report, std::span<const double> step_ms, const std::filesystem::path& file) override;
 
  private:
-  /// Where these are asked for.
+  /// Prints an event if events are enabled.
   void event(std::string_view name, const nlohmann::json& fields);
 
   const Config& config_;

@@ -1,4 +1,4 @@
-// What a run came to, for the person who started it.
+// Summary of a run's results for the console.
 #pragma once
 
 #include "core/report/report.h"
@@ -8,8 +8,8 @@
 
 namespace ptrain {
 
-/// A line for each: work done, speed with its interval over the measured steps (`step_ms`), memory against plan,
-/// accuracy, AMP level and why, and the flags as asked for and in effect. Parts without figures are left out.
+/// A line for each part: work done, speed with its interval over the measured steps (`step_ms`), memory against plan,
+/// accuracy, AMP level with reason, and the flags as requested and in effect. Parts without figures are left out.
 std::string run_summary(const Report& report, std::span<const double> step_ms);
 
 }  // namespace ptrain

@@ -24,18 +24,18 @@ StepLogs collect_step_logs(const Runs& runs, SpeedEstimator estimator) {
   return logs;
 }
 
-/// Of both sides, as far as both know.
+/// Returns the estimator that the runs of both sides allow.
 SpeedEstimator choose_estimator(const Runs& base, const Runs& changed) {
   return std::max(speed_estimator(base), speed_estimator(changed));
 }
 
-/// Whether two records are of one and the same run.
+/// Whether two records describe the same run.
 bool same_run(const RunRecord& a, const RunRecord& b) {
   return a.started == b.started && a.wall_seconds == b.wall_seconds && a.config_hash == b.config_hash &&
          a.figures->typical_step_ms == b.figures->typical_step_ms;
 }
 
-/// The runs of `changed` that are not among `base` too.
+/// Runs in `changed` that are not also in `base`.
 Runs new_runs(const Runs& base, Runs changed) {
   std::erase_if(changed, [&](const MeasuredRun* run) {
     return std::any_of(base.begin(), base.end(),
@@ -88,7 +88,7 @@ SpeedChange test_speed_change(const Runs& base, const Runs& changed, SpeedEstima
   return test_group_change(collect_step_logs(base, estimator), collect_step_logs(changed, estimator), rule);
 }
 
-/// "2 of 3 runs ended well (1 oom: does not fit)", why a side has too little.
+/// Why a side has too few runs: "2 of 3 runs ended well (1 oom: does not fit)".
 std::string shortfall(const MeasuredCase& item, const char* side) {
   const auto bad = std::find_if(item.runs.begin(), item.runs.end(), [](const MeasuredRun& run) {
     return run.record.outcome != RunOutcome::ok || !run.record.figures;
@@ -115,7 +115,7 @@ bool equal_throughout(const Quality& a, const Quality& b) {
   return std::all_of(a.values.begin(), a.values.end(), same) && std::all_of(b.values.begin(), b.values.end(), same);
 }
 
-/// The first metric that the base's runs have and the others do not; empty: none.
+/// First metric that base has and changed lacks; empty: none.
 std::string lost_metric(const Runs& base, const Runs& changed) {
   const auto measured = [](const Runs& runs, const std::string& name) {
     return std::any_of(runs.begin(), runs.end(), [&](const MeasuredRun* run) {
@@ -132,24 +132,25 @@ std::string lost_metric(const Runs& base, const Runs& changed) {
   return {};
 }
 
-/// Why the two cannot be held against each other; empty: they can.
+/// Why the two cannot be compared; empty: they can.
 std::string incomparable(const Quality& before, const Quality& after, const Runs& base, const Runs& changed) {
   for (const Quality* side : {&before, &after}) {
     if (!side->others.empty()) {
-      return fmt::format("not comparable: runs of one case are judged by {} and by {}", side->metric->name,
-                         side->others);
+      return fmt::format("not comparable: the primary metric of one case is {} in some runs, {} in others",
+                         side->metric->name, side->others);
     }
   }
-  if (!before.metric) return fmt::format("not comparable: {} was measured of new alone", after.metric->name);
-  if (!after.metric) return fmt::format("not comparable: {} was measured of base alone", before.metric->name);
+  if (!before.metric) return fmt::format("not comparable: {} was measured on new only", after.metric->name);
+  if (!after.metric) return fmt::format("not comparable: {} was measured on base only", before.metric->name);
   if (before.metric->name != after.metric->name) {
-    return fmt::format("not comparable: base is judged by {}, new by {}", before.metric->name, after.metric->name);
+    return fmt::format("not comparable: the primary metric of base is {}, that of new is {}", before.metric->name,
+                       after.metric->name);
   }
   const std::string lost = lost_metric(base, changed);
-  return lost.empty() ? lost : fmt::format("not comparable: {} was measured of base alone", lost);
+  return lost.empty() ? lost : fmt::format("not comparable: {} was measured on base only", lost);
 }
 
-/// Half the width of the interval of the change; absent where nothing tells it.
+/// Half the width of the interval of the change; absent where there is no estimate of the error.
 std::optional<double> compute_margin_of_error(const Quality& before, const Quality& after) {
   const bool counted = before.metric->kind == MetricKind::fraction;
   const std::int64_t samples = std::min(before.eval_samples, after.eval_samples);
@@ -162,17 +163,17 @@ std::optional<double> compute_margin_of_error(const Quality& before, const Quali
   return std::hypot(freedom > 0 ? student_quantile(0.975, freedom) * runs : 0, normal_quantile(0.975) * of_samples);
 }
 
-/// Of one run a side and a metric without an error of its own: only what passes the margin is seen.
-void judge_by_margin(AccuracyChange& change, double gain, double margin) {
+/// Decides by the margin alone, for one run per side and a metric without an error of its own.
+void decide_by_margin(AccuracyChange& change, double gain, double margin) {
   change.lower = change.upper = change.changed - change.base;
   change.verdict = gain < -margin ? AccuracyVerdict::worse
                    : gain >= 0    ? AccuracyVerdict::not_worse
                                   : AccuracyVerdict::inconclusive;
   if (change.verdict == AccuracyVerdict::not_worse) return;
   change.reason = fmt::format(
-      "{} of one run a side has no error: {} the margin of {:g}; several seeds (vary_seed) would tell how sure that is",
-      change.metric->title,
-      change.verdict == AccuracyVerdict::worse ? "judged by its loss, which is past" : "it is worse within", margin);
+      "{} of one run per side has no error estimate: {} the margin of {:g}; several seeds (vary_seed) would give one",
+      change.metric->title, change.verdict == AccuracyVerdict::worse ? "the loss exceeds" : "the loss is within",
+      margin);
 }
 
 }  // namespace
@@ -198,7 +199,7 @@ AccuracyChange test_accuracy_change(const Runs& base, const Runs& changed, doubl
   const double matters = metric.is_bounded() ? margin : margin * std::abs(change.base);
   const std::optional<double> reach = compute_margin_of_error(before, after);
   if (!reach) {
-    judge_by_margin(change, sign * estimate, matters);
+    decide_by_margin(change, sign * estimate, matters);
     return change;
   }
   change.bounded = true;
@@ -208,8 +209,9 @@ AccuracyChange test_accuracy_change(const Runs& base, const Runs& changed, doubl
   if (sign * estimate + *reach < 0 && sign * estimate < -matters) change.verdict = AccuracyVerdict::worse;
   if (change.verdict == AccuracyVerdict::inconclusive) {
     change.reason = fmt::format(
-        "{} evaluation samples tell no loss of {:g} from none: more of them (eval.max_samples), or more seeds "
-        "(vary_seed), would narrow it",
+        "{} evaluation samples cannot distinguish a loss of {:g} from none: more samples (eval.max_samples), or more "
+        "seeds "
+        "(vary_seed), would narrow the interval",
         std::min(before.eval_samples, after.eval_samples), matters);
   }
   return change;
@@ -256,7 +258,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
     return result;
   }
   if (after.empty()) {
-    result.speed.reason = "both sides are the same runs: nothing was measured since (bench --fresh measures anew)";
+    result.speed.reason = "both sides are the same runs: nothing was measured since (bench --fresh measures again)";
     return result;
   }
   const MeasuredRun *first = base.reported(), *second = changed.reported();
@@ -282,7 +284,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
   if (result.refused) {
     result.speed.verdict = Verdict::inconclusive;
     result.speed.more_runs = 0;
-    result.speed.reason = "not comparable: what differs is listed; --allow hardware, config or data allows it";
+    result.speed.reason = "not comparable: see the differences listed; --allow hardware, config or data accepts them";
     if (result.accuracy.verdict != AccuracyVerdict::not_measured) {
       result.accuracy.verdict = AccuracyVerdict::inconclusive;
       result.accuracy.reason = "not comparable";

@@ -27,7 +27,7 @@ std::string speed_text(const CaseComparison& item) {
   return fmt::format("{:.1f} -> {:.1f} {}", item.base->speed, item.changed->speed, item.base->unit);
 }
 
-/// "Typical step, change": the estimator that all cases have.
+/// "typical step, change" if all cases use that estimator.
 std::string step_title(const Comparison& comparison) {
   const bool typical = std::all_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& item) {
     return item.estimator == SpeedEstimator::typical_step;
@@ -39,7 +39,7 @@ std::string memory_text(const CaseComparison& item) {
   return item.memory_percent ? fmt::format("{:+.1f} %", *item.memory_percent) : "-";
 }
 
-/// The title of the metric that most cases are judged by.
+/// The title of the most frequent primary metric.
 std::string quality_column(const Comparison& comparison) {
   std::vector<MetricInfo> metrics;
   for (const CaseComparison& item : comparison.cases) {
@@ -92,7 +92,7 @@ std::vector<std::string> remarks(const Comparison& comparison) {
     }
     const bool separate = item.speed.runs > 0 && !item.speed.paired;
     if (separate) {
-      add("the two were not interleaved: what the machine did between them cannot be told from what the program did");
+      add("the two were not interleaved: a change of the machine cannot be distinguished from one of the program");
     }
   }
   MeasuredSpan before, after;

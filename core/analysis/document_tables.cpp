@@ -24,7 +24,7 @@ std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
-/// What a mark asks for, as text that ends in a line end.
+/// Renders what a mark requests, as text that ends in a newline.
 std::string render_mark(const std::string& mark, const std::filesystem::path& folder, const std::string& where) {
   const std::size_t end = mark.find("-->");
   if (end == std::string::npos) fail_usage("{}: the mark is not closed on its line (-->)", where);

@@ -14,12 +14,12 @@
 namespace ptrain {
 
 struct DocumentTables {
-  std::string rendered;                  // the document with every marked table made anew
-  std::int64_t tables = 0;               // that were found
+  std::string rendered;                  // the document with every marked table regenerated
+  std::int64_t tables = 0;               // number of marked tables
   std::vector<std::string> differences;  // "README.md:31: says "...", the reports say "...""; empty when all agree
 };
 
-/// Throws Error{usage} for a mark that cannot be read, and what loading its reports throws.
+/// Throws Error{usage} for a mark that cannot be parsed, and what loading its reports throws.
 DocumentTables render_document(const std::filesystem::path& document);
 
 }  // namespace ptrain

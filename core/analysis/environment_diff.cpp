@@ -20,7 +20,7 @@ struct Watched {
   DifferenceKind kind;
 };
 
-/// What is compared beside the configuration, as JSON.
+/// The parts of a report compared in addition to the configuration, as JSON.
 json watched_parts(const Report& report) {
   json flags = json::object();
   for (const auto& [name, flag] : report.flags) flags[name] = {{"reason", flag.reason}};
@@ -52,7 +52,7 @@ std::string dotted(std::string_view pointer) {
 
 json at_pointer(const json& tree, const char* pointer) { return tree.value(json::json_pointer(pointer), json()); }
 
-/// What may differ of a device without its speed differing in kind: clocks and driver are told, not refused.
+/// Device properties whose difference is an error. Clocks and driver are only reported.
 json summarize_devices(const json& devices) {
   json names = json::array();
   for (const json& device : devices) names.push_back(device.value("name", device.dump()));
@@ -72,7 +72,7 @@ void add_config(std::vector<Difference>& found, const json& base, const json& ch
                                                   : DifferenceKind::config;
     found.push_back({kind, key.name, to_text(before), to_text(after)});
   }
-  for (const Key& key : hidden_keys()) {  // which are there only where they are set
+  for (const Key& key : hidden_keys()) {  // present only if set
     const json::json_pointer pointer = pointer_to(key);
     const json before = base.value(pointer, default_value(key)), after = changed.value(pointer, default_value(key));
     if (before != after) found.push_back({DifferenceKind::note, key.name, to_text(before), to_text(after)});

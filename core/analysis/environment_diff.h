@@ -1,4 +1,4 @@
-// What differs between the runs of two sets that are to be compared, and whether that forbids a verdict.
+// Differences between the runs of two sets, and whether they forbid a comparison.
 #pragma once
 
 #include "core/analysis/run_set.h"
@@ -9,11 +9,11 @@
 
 namespace ptrain {
 
-/// What may differ only when it is allowed by name; `note` never forbids.
+/// hardware, config and data forbid a verdict unless allowed by name; `note` never does.
 enum class DifferenceKind { hardware, config, data, note };
 /// "hardware", "config", "data", "note"
 std::string_view to_string(DifferenceKind kind);
-/// Throws Error{usage} for a name that is none of the three that can be allowed.
+/// Throws Error{usage} for a name other than the three that can be allowed.
 DifferenceKind difference_kind_from_name(std::string_view name);
 
 struct Difference {
@@ -30,8 +30,9 @@ struct Difference {
 };
 
 /// Differences between two reports, most serious first. hardware: processor, accelerators, usable cores, threads,
-/// memory. config: keys that define the work, the seed aside. data: keys of `data.`. note: libraries (cuDNN, oneDNN,
-/// drivers), frequency governor, operating system, program, compiler, kernel choices, and keys that define no work.
+/// memory. config: keys that define the work, except the seed. data: keys of `data.`. note: libraries (cuDNN, oneDNN,
+/// drivers), frequency governor, operating system, program, compiler, kernel choices, and keys that do not define the
+/// work.
 std::vector<Difference> find_differences(const Report& base, const Report& changed);
 
 }  // namespace ptrain

@@ -17,7 +17,7 @@ double log_choose(std::int64_t n, std::int64_t k) {
   return log_factorial(n) - log_factorial(k) - log_factorial(n - k);
 }
 
-/// Probability of at least `changed.failed` failures among the new runs when failures fall on runs by chance.
+/// Probability of at least `changed.failed` failures among the new runs if failures are random.
 double chance_of_as_many(const RunCounts& base, const RunCounts& changed) {
   const std::int64_t runs = base.runs + changed.runs, failed = base.failed + changed.failed;
   double chance = 0;
@@ -72,7 +72,7 @@ std::string failures_text(const RunCounts& base, const RunCounts& changed) {
                        changed.example.empty() ? base.example : changed.example);
   }
   if (base.unsteady + changed.unsteady > 0) {
-    text += fmt::format("{}{}, {}: no speed is known of them", text.empty() ? "" : "; ",
+    text += fmt::format("{}{}, {}: they have no speed", text.empty() ? "" : "; ",
                         side_text(changed, "new", changed.unsteady, "had unsteady step times"),
                         side_text(base, "base", base.unsteady, "had"));
   }

@@ -1,4 +1,4 @@
-// Runs that failed: they have no speed, and still belong to the verdict.
+// Counts failed runs, which have no speed but affect the verdict.
 #pragma once
 
 #include "core/report/fields.h"
@@ -15,16 +15,16 @@ struct MeasuredCase;
 struct RunCounts {
   std::int64_t runs = 0;
   std::int64_t failed = 0;    // diverged, out of memory, timed out or ended in an error
-  std::int64_t unsteady = 0;  // ran, but their step times did not settle: they have no speed
+  std::int64_t unsteady = 0;  // ran, but their step times did not settle, so they have no speed
   std::string example = {};   // how the first failed one ended: "diverged: the loss is not finite at step 7"
 
   double failed_part() const { return runs == 0 ? 0 : static_cast<double>(failed) / static_cast<double>(runs); }
 
   void describe(Fields& field) {
     field("runs", runs, "");
-    field("failed", failed, "diverged, out of memory, timed out or ended in an error");
-    field("unsteady", unsteady, "ran, but their step times did not settle, so that no speed is known");
-    field("example", example, "how the first failed one ended; empty: none failed");
+    field("failed", failed, "number of runs that diverged, ran out of memory, timed out or ended in an error");
+    field("unsteady", unsteady, "number of runs whose step times did not settle, so that they have no speed");
+    field("example", example, "how the first failed run ended; empty: none failed");
   }
 };
 
@@ -33,12 +33,12 @@ RunCounts& operator+=(RunCounts& a, const RunCounts& b);
 
 enum class FailureVerdict { not_more, more, clearly_more };
 
-/// Whether a larger share of the new runs failed: clearly_more where Fisher's exact test (one-sided, "The Design of
-/// Experiments", 1935) calls that chance in less than 5 of 100 cases.
+/// Whether a larger fraction of the new runs failed: clearly_more if Fisher's exact test (one-sided, "The Design of
+/// Experiments", 1935) gives p < 0.05.
 FailureVerdict test_failures(const RunCounts& base, const RunCounts& changed);
 
-/// "5 of 8 new runs failed (diverged: ...), 0 of 8 of base": a line on both sides' failed and unsteady runs; empty
-/// where there are none.
+/// "5 of 8 new runs failed (diverged: ...), 0 of 8 of base": one line on both sides' failed and unsteady runs; empty if
+/// there are none.
 std::string failures_text(const RunCounts& base, const RunCounts& changed);
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// Which machine a figure belongs to: what its speed depends on and nothing that names it or its owner.
+// Identifies the machine a figure belongs to: what its speed depends on, nothing that names it or its owner.
 #pragma once
 
 #include "core/report/environment.h"
@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-/// The name is such as "intel-xeon-processor-2-cores".
+/// `name` is such as "intel-xeon-processor-2-cores".
 struct Fingerprint {
   std::string name;
   std::string hash;
@@ -19,8 +19,8 @@ struct Fingerprint {
   std::int64_t memory_gib = 0;
 
   void describe(Fields& field) {
-    field("name", name, "fit for a folder");
-    field("hash", hash, "over processor, features, usable cores and accelerators");
+    field("name", name, "usable as a folder name");
+    field("hash", hash, "hash of processor, features, usable cores and accelerators");
     field("cpu", cpu, "");
     field("cores", cores, "usable");
     field("devices", devices, "accelerators' names");
@@ -28,12 +28,12 @@ struct Fingerprint {
   }
 };
 
-/// Of the machine that a report was measured on.
+/// Fingerprint of the machine that a report was measured on.
 Fingerprint fingerprint(const EnvironmentReport& environment);
-/// Of the machine this runs on; NVIDIA's accelerators as the driver lists them in /proc.
+/// Fingerprint of this machine; NVIDIA's accelerators as the driver lists them in /proc.
 Fingerprint this_machine();
 
-/// Letters, digits, ".", "_", "=", "," and "-" stay, anything else becomes "-", once.
+/// Keeps letters, digits, ".", "_", "=", "," and "-"; each run of other characters becomes one "-".
 std::string folder_name(std::string_view text);
 
 }  // namespace ptrain

@@ -9,11 +9,11 @@
 namespace ptrain {
 namespace {
 
-/// Beyond these sizes the normal approximation of the rank statistics is good to a rank or two.
+/// Above these sizes the normal approximation of the rank statistics is off by at most a rank or two.
 constexpr std::size_t exact_pairs = 60;
 constexpr std::size_t exact_of_each = 25;
-/// Part of the tail that Student's interval of two to five skewed values may use and still hold their centre: at all of
-/// it, 95 % became 91 on recorded step times (tests/trust/cover.py).
+/// Fraction of the tail for Student's interval of two to five skewed values that keeps its coverage: with all of it, 95
+/// % became 91 on recorded step times (tests/trust/cover.py).
 constexpr double skewed_tail = 0.4;
 
 /// Largest k with P(statistic <= k) <= tail, -1 for none; `probabilities` of 0, 1, ...
@@ -31,7 +31,7 @@ std::int64_t normal_cut(double mean, double deviation, double tail) {
   return static_cast<std::int64_t>(std::floor(mean - normal_quantile(1 - tail) * deviation - 0.5));
 }
 
-/// Sum of the ranks with a positive sign, of n ranks: each sign is a coin.
+/// Distribution of the sum of the positive ranks, of n ranks with random signs.
 std::vector<double> signed_rank_probabilities(std::size_t n) {
   std::vector<double> p(n * (n + 1) / 2 + 1, 0.0);
   p[0] = 1;
@@ -41,8 +41,8 @@ std::vector<double> signed_rank_probabilities(std::size_t n) {
   return p;
 }
 
-/// Mann-Whitney's U of m and n values by the recurrence over which side has the largest: with probability m / (m + n)
-/// it is of the first, and then stands above all n of the second.
+/// Distribution of Mann-Whitney's U for m and n values, by recurrence over the side of the largest value: with
+/// probability m / (m + n) it is on the first side, and exceeds all n of the second.
 std::vector<double> rank_sum_probabilities(std::size_t m, std::size_t n) {
   std::vector<std::vector<std::vector<double>>> p(m + 1, std::vector<std::vector<double>>(n + 1));
   for (std::size_t i = 0; i <= m; ++i) {

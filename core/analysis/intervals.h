@@ -10,7 +10,7 @@ namespace ptrain {
 
 struct Interval {
   double estimate = 0, lower = 0, upper = 0;
-  bool bounded = false;  // false: too few values for this confidence; lower and upper then are the extremes seen
+  bool bounded = false;  // false: too few values for this confidence; lower and upper are the sample's extremes
 
   double half_width() const { return (upper - lower) / 2; }
 
@@ -19,25 +19,25 @@ struct Interval {
   void describe_bounds(Fields& field, const char* lower_help);
 };
 
-/// Of a change given as a logarithm: in percent of what it was.
+/// Converts an interval of logarithms to percent of change.
 Interval in_percent(const Interval& logs);
 
-/// Of the centre of `values`: the Hodges-Lehmann estimate (median of the pairwise means) and the interval that inverts
-/// Wilcoxon's signed-rank test (Hollander, Wolfe, Chicken, "Nonparametric Statistical Methods", 3rd ed., 3.2-3.3).
-/// Exact for differences within pairs whose order was drawn at random; `confidence` such as 0.95, two-sided.
+/// Interval of the centre of `values`: the Hodges-Lehmann estimate (median of the pairwise means), with bounds that
+/// invert Wilcoxon's signed-rank test (Hollander, Wolfe, Chicken, "Nonparametric Statistical Methods", 3rd ed.,
+/// 3.2-3.3). Exact for differences within pairs in random order; `confidence` such as 0.95, two-sided.
 Interval signed_rank_interval(std::span<const double> values, double confidence);
-/// Of the shift from `base` to `changed`, independent samples: median of the differences, inverting the rank-sum test
-/// (same book, 4.2-4.3).
+/// Interval of the shift from `base` to `changed`, independent samples: median of the differences, inverting the
+/// rank-sum test (same book, 4.2-4.3).
 Interval rank_sum_interval(std::span<const double> base, std::span<const double> changed, double confidence);
 
-/// Of the centre of few `values`: the Hodges-Lehmann estimate; its bounds are signed_rank_interval's where these values
-/// suffice for it, below that Student's around the mean, with two fifths of the tails, since step times are skewed.
-/// Unbounded for fewer than two values.
+/// Interval of the centre of few `values`: the Hodges-Lehmann estimate, with signed_rank_interval's bounds if there are
+/// enough values, else Student's around the mean with two fifths of the tails, since step times are skewed. Unbounded
+/// for fewer than two values.
 Interval centre_interval(std::span<const double> values, double confidence);
 
-/// Variance of a share `part` (0 to 1) of `samples` that were counted: binomial, with two more counted and two more not
-/// (Agresti and Coull, "Approximate is better than exact", The American Statistician 52(2), 1998), so that a share of 1
-/// is not certain.
+/// Variance of a fraction `part` (0 to 1) of `samples`: binomial, with two successes and two failures added (Agresti
+/// and Coull, "Approximate is better than exact", The American Statistician 52(2), 1998), so that a fraction of 1 is
+/// not certain.
 double counting_error(double part, std::int64_t samples);
 
 /// Fewest values for which signed_rank_interval is bounded: 6 at 0.95.

@@ -8,14 +8,14 @@
 
 namespace ptrain {
 
-/// `text` as LaTeX sets it: what it gives a meaning is escaped, line ends become spaces, "--" stays two hyphens.
+/// Escapes `text` for LaTeX: line ends become spaces, "--" stays two hyphens.
 std::string latex_text(std::string_view text);
 
 struct LatexColumn {
   std::string title;
   bool numeric = false;
 };
-/// A tabular environment that needs no package; every cell is text, which is escaped here.
+/// A tabular environment that needs no package; cells are escaped here.
 std::string latex_tabular(std::span<const LatexColumn> columns, const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace ptrain

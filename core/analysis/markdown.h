@@ -1,4 +1,4 @@
-// Text from outside (names of cases, of models) in a cell of a markdown table.
+// Escapes external text (names of cases, of models) for a cell of a markdown table.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// `text` as a cell shows it: a pipe would end the cell, a line end the table, and "<" begin an HTML tag.
+/// Escapes pipes, line ends and "<", which would end the cell, end the table, or begin an HTML tag.
 inline std::string markdown_cell(std::string_view text) {
   std::string cell;
   for (const char c : text) {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int deepest = 6;  // folders below the root that are looked into
+constexpr int deepest = 6;  // levels of folders searched below the root
 
 RunOverview read_overview(const fs::path& folder) {
   const Report report = read_report(folder / "report.json");
@@ -77,7 +77,8 @@ std::string data_name(const Report& report) {
   const auto& rows = data_source_rows();
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const auto& one) { return one.entry.name == data.source; });
-  const bool has_path = row == rows.end() || row->entry.reads_key("data.path");  // a source that this program has not
+  const bool has_path =
+      row == rows.end() || row->entry.reads_key("data.path");  // else a source this program does not know
   return has_path ? fs::path(data.path).filename().string() : data.source;
 }
 

@@ -1,4 +1,4 @@
-// The runs below a folder, each by what its report says.
+// Lists the runs below a folder, each by its report.
 #pragma once
 
 #include "core/report/report.h"
@@ -23,9 +23,9 @@ struct RunOverview {
   std::string started;
 
   void describe(Fields& field) {
-    field("folder", folder, "that report.json lies in");
+    field("folder", folder, "folder that contains report.json");
     field.choice("status", status, RunStatus::error, "how it ended");
-    field("message", message, "why, unless ok");
+    field("message", message, "reason, unless ok");
     field("model", model, "");
     field("data", data, "the data set's folder, or synthetic");
     field("precision", precision, "AMP level and type");
@@ -33,30 +33,30 @@ struct RunOverview {
     field("planned_steps", planned_steps, "");
     std::string metric = quality ? quality->name : std::string();
     std::optional<double> value = quality ? quality->value : std::nullopt;
-    field("metric", metric, "the primary one; empty: nothing was evaluated");
-    field.any_sign("value", value, "of the metric, in the last evaluation; null: none");
+    field("metric", metric, "primary metric; empty: nothing was evaluated");
+    field.any_sign("value", value, "value of the metric in the last evaluation; null: none");
     field("speed", speed, "samples over time; null: not measured");
-    field("unit", unit, "of the speed");
+    field("unit", unit, "unit of the speed");
     field("started", started, "UTC");
   }
 };
 
 struct RunList {
-  std::vector<RunOverview> runs;  // the latest first
+  std::vector<RunOverview> runs;  // latest first
   std::vector<std::string> notes;
 
   void describe(Fields& field) {
     field.document("ptrain.runs/2", "The runs below a folder.");
-    field("runs", runs, "the latest first");
+    field("runs", runs, "latest first");
     field("notes", notes, "sweeps, and reports that cannot be read");
   }
 };
 
-/// "synthetic", or the last part of the path that the data lies in.
+/// "synthetic", or the last component of the data's path.
 std::string data_name(const Report& report);
 
-/// Of every report.json in `root` and below. A sweep's folder is a note, as ptrain table shows its runs, and so is a
-/// report that cannot be read. Throws Error{failed} when there is no such folder.
+/// Lists every report.json in `root` and below. Sweep folders (shown by ptrain table) and unreadable reports become
+/// notes. Throws Error{failed} when there is no such folder.
 RunList list_runs(const std::filesystem::path& root);
 
 /// A line for each run, aligned, then the notes.

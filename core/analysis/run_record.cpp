@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> all_outcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
 
-/// Samples of the steps from `first` up to `last`, counted from those that the run began with.
+/// Number of samples from step `first` up to `last`, counted from the start of the run.
 std::int64_t count_samples(const Report& report, std::int64_t first, std::int64_t last) {
   if (report.phases.empty()) return (last - first) * report.global_batch_size;
   const std::int64_t parts = report.global_batch_size / restore_config(report).data.batch_size;  // ranks, micro-batches
@@ -89,7 +89,7 @@ json record_schema_version_1() {
 
 RunRecord read_run_record(const std::filesystem::path& path) {
   json record = read_json(path);
-  // Figures of version 1 are read for what they are, whatever version the record names.
+  // Figures in the form of version 1 are read as such, whatever version the record names.
   if (record.is_object() && record.contains("measured") && record["measured"].is_object() &&
       record["measured"].contains("eval_samples")) {
     record["schema"] = "ptrain.bench_run/1";

@@ -1,5 +1,5 @@
-// One run of a benchmark as it is kept on disk (`ptrain.bench_run/2`): what it was, how it ended, and the figures of
-// its steady steps. The run's own report and metrics lie beside it.
+// Record of one run of a benchmark (`ptrain.bench_run/2`): its settings, how it ended, and figures of its steady steps.
+// The run's own report and metrics are in the same folder.
 #pragma once
 
 #include "core/analysis/steady_state.h"
@@ -20,7 +20,7 @@ namespace ptrain {
 /// How a benchmark's run ended. `unstable`: it ran, but its step times did not settle.
 enum class RunOutcome { ok, oom, diverged, timeout, unstable, error };
 std::string_view to_string(RunOutcome outcome);
-/// How a run ended that left a report.
+/// Converts the status of a run that left a report.
 RunOutcome to_outcome(RunStatus status);
 
 /// Figures of one run over the steps after its warm-up.
@@ -32,22 +32,22 @@ struct RunFigures {
   double typical_step_ms = 0;  // see typical_step()
   Statistics step_ms;
   std::int64_t memory_bytes = 0;
-  std::optional<Evaluation> evaluation;    // the last one
+  std::optional<Evaluation> evaluation;    // last evaluation
   std::optional<double> time_to_accuracy;  // seconds
-  bool summary = false;  // not kept: only a report's summary was there, the typical step is its median
+  bool summary = false;                    // not saved: made from a report's summary, typical step is its median
 
   void describe(Fields& field) {
     field.group("throughput", "", [this](Fields& part) {
       part("value", throughput, "samples / seconds");
       part("unit", unit, "");
-      part("samples", samples, "of the measured steps");
-      part("seconds", seconds, "of the measured steps");
+      part("samples", samples, "samples of the measured steps");
+      part("seconds", seconds, "time of the measured steps");
     });
-    field("typical_step_ms", typical_step_ms, "tenth percentile of the step times; what verdicts compare");
+    field("typical_step_ms", typical_step_ms, "tenth percentile of the step times; used by verdicts");
     field("step_ms", step_ms, "times of the measured steps");
-    field("memory_bytes", memory_bytes, "measured peak, else the planned one");
-    field("evaluation", evaluation, "the last one; null without any");
-    field.maybe("time_to_accuracy", time_to_accuracy, "seconds until train.target was reached, where it was");
+    field("memory_bytes", memory_bytes, "measured peak, else the planned peak");
+    field("evaluation", evaluation, "last evaluation; null: none");
+    field.maybe("time_to_accuracy", time_to_accuracy, "seconds until train.target was reached; absent: not reached");
   }
 };
 
@@ -71,42 +71,43 @@ struct RunRecord {
 
   void describe(Fields& field) {
     field.document("ptrain.bench_run/2",
-                   "One run of a benchmark. report.json and metrics.jsonl of the run lie beside it.");
+                   "One run of a benchmark. report.json and metrics.jsonl of the run are in the same folder.");
     field("suite", suite, "");
     field("case", case_name, "");
-    field.any("settings", settings, "object", "keys that make the case, with their values");
+    field.any("settings", settings, "object", "keys that define the case, with their values");
     field("repeat", repeat, "round of the sweep, from 0");
-    field("position", position, "runs of the sweep started before it");
+    field("position", position, "number of runs of the sweep that started before it");
     field("sweep", sweep, "equal for runs that were interleaved with each other");
-    field("config_hash", config_hash, "of the case's configuration as it was asked for");
+    field("config_hash", config_hash, "hash of the case's requested configuration");
     field("binary", binary, "hash of the program that ran");
-    field("seed", seed, "of the training");
+    field("seed", seed, "seed of the training");
     field("started", started, "UTC");
     field.choice("status", outcome, RunOutcome::error, "");
-    field("message", message, "why, unless ok");
-    field.any_sign("exit_code", exit_code, "of the process; 128 + signal when a signal ended it");
-    field("wall_seconds", wall_seconds, "of the process");
+    field("message", message, "reason, unless ok");
+    field.any_sign("exit_code", exit_code, "exit code of the process; 128 + signal if a signal ended it");
+    field("wall_seconds", wall_seconds, "wall time of the process");
     field("steady", steady, "end of the warm-up");
     field("measured", figures, "over the steps after the warm-up; null when none was measured");
   }
 };
 
-/// The step time that stands for a run: the tenth percentile. Interference of other programs only ever lengthens steps,
-/// so that a low quantile varies least between runs (on a shared two-core machine, within neighbouring runs: 1.5 %,
-/// against 2.2 % for the lower quartile and 4.2 % for the median), while a slowdown of every step moves them all alike.
-/// What it cannot see, stalls of some steps, the throughput shows.
+/// The step time that represents a run: the tenth percentile. Interference of other programs only ever lengthens steps,
+/// so a low quantile varies least between runs (on a shared two-core machine, within neighbouring runs: 1.5 %, against
+/// 2.2 % for the lower quartile and 4.2 % for the median), while a slowdown of every step moves all quantiles alike. It
+/// does not see stalls of some steps; the throughput does.
 double typical_step(std::span<const double> step_ms);
 
-/// The figures of a report whose steps took `step_ms` (every step, in order), of which `warmup_steps` are left out.
+/// The figures of a report with `step_ms` (every step, in order), without the first `warmup_steps`.
 RunFigures run_figures(const Report& report, std::span<const double> step_ms, std::int64_t warmup_steps);
 
 /// The schema of `ptrain.bench_run/1`.
 nlohmann::json record_schema_version_1();
 
-/// A record of this version or of version 1, whose top-1 is then its primary metric. Throws as read_document does.
+/// Reads a record of this version, or of version 1, whose top-1 becomes its primary metric. Throws as read_document
+/// does.
 RunRecord read_run_record(const std::filesystem::path& path);
 
-/// Times of every step, in order, from a run's metrics.jsonl; empty when there is no such file or it lacks them.
+/// Reads the times of every step, in order, from a run's metrics.jsonl; empty without such a file or such times.
 std::vector<double> read_step_times(const std::filesystem::path& metrics);
 
 }  // namespace ptrain

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr const char* report_name = "report.json";
 constexpr const char* metrics_name = "metrics.jsonl";
 
-/// Without every step's time: the report's own summary, whose median is the nearest there is to a typical step.
+/// Figures from the report's summary, without every step's time: the median replaces the typical step.
 std::optional<RunFigures> summary_figures(const Report& report) {
   if (!report.throughput || !report.latency_ms) return std::nullopt;
   const Statistics& step_ms = report.latency_ms->step;
@@ -32,7 +32,7 @@ std::optional<RunFigures> summary_figures(const Report& report) {
   return figures;
 }
 
-/// A record for a report that no benchmark wrote.
+/// Makes a record for a report that no benchmark wrote.
 RunRecord make_record(const Report& report, const fs::path& file, const std::vector<double>& step_ms) {
   RunRecord record;
   record.case_name = file.filename() == report_name ? file.parent_path().filename().string() : file.stem().string();
@@ -77,7 +77,7 @@ MeasuredRun read_benchmark_run(const fs::path& record_file) {
   return run;
 }
 
-/// Files below a folder, those of benchmarks in it left out.
+/// Files below a folder, without those of benchmarks in it.
 std::vector<fs::path> sorted_files(const fs::path& folder) {
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
@@ -110,7 +110,7 @@ void load_benchmark(RunSet& set) {
   }
 }
 
-/// Reports of equal configuration (the seed aside) are repeats of one case, named after the first of them.
+/// Groups reports of equal configuration (except the seed) as repeats of one case, named after the first.
 void load_folder(RunSet& set) {
   std::vector<std::pair<json, std::string>> names;
   for (const fs::path& file : sorted_files(set.path)) {
@@ -131,7 +131,7 @@ void load_folder(RunSet& set) {
     const std::string name = known->second;
     add(set, std::move(run), name);
   }
-  if (set.cases.empty()) fail("{}: no report in it", set.path.string());
+  if (set.cases.empty()) fail("{}: contains no report", set.path.string());
 }
 
 void keep_case(RunSet& set, const std::string& name) {
@@ -206,11 +206,11 @@ std::string software_difference(const Software& before, const Software& now) {
 std::string reason_to_leave_out(const SuiteRecord& suite, const RunRecord& record) {
   const auto item = std::find_if(suite.cases.begin(), suite.cases.end(),
                                  [&](const SuiteCase& known) { return known.name == record.case_name; });
-  if (record.suite != suite.suite) return fmt::format("of suite {}", record.suite);
-  if (item == suite.cases.end()) return "of a case that the suite does not have";
+  if (record.suite != suite.suite) return fmt::format("belongs to suite {}", record.suite);
+  if (item == suite.cases.end()) return "belongs to a case that the suite does not have";
   if (record.config_hash != item->config_hash || record.settings != item->settings) return "another configuration";
   if (record.sweep == suite.sweep) return {};
-  return record.binary == suite.binary ? fmt::format("of another sweep, {}", record.sweep) : "another program";
+  return record.binary == suite.binary ? fmt::format("belongs to another sweep, {}", record.sweep) : "another program";
 }
 
 void MeasuredSpan::add(const std::string& started) {

@@ -1,4 +1,4 @@
-// Measured runs from disk: single reports, folders of reports, or the folder of a benchmark.
+// Loads measured runs from disk: single reports, folders of reports, or the folder of a benchmark.
 #pragma once
 
 #include "core/analysis/fingerprint.h"
@@ -14,14 +14,14 @@
 namespace ptrain {
 
 struct MeasuredRun {
-  RunRecord record;                   // made from the report where no benchmark wrote one
-  std::optional<Report> report;       // absent when the run left none
-  std::filesystem::path report_file;  // as found below the path that was asked for
-  std::filesystem::path record_file;  // empty when there is none
-  std::vector<double> step_ms;        // every step, in order; empty when they were not kept
+  RunRecord record;                   // made from the report if no benchmark wrote one
+  std::optional<Report> report;       // absent if the run left none
+  std::filesystem::path report_file;  // path as found below the requested one
+  std::filesystem::path record_file;  // empty without one
+  std::vector<double> step_ms;        // every step, in order; empty if not kept
 };
 
-/// The lines of the metrics.jsonl that a run left beside its report.json; none where there is none.
+/// Lines of the metrics.jsonl in the folder of a run's report.json; empty without one.
 std::vector<MetricsLine> read_metrics(const MeasuredRun& run);
 
 /// All runs of one case, by repeat.
@@ -31,7 +31,7 @@ struct MeasuredCase {
 
   /// Runs that ended well and were measured.
   std::vector<const MeasuredRun*> good() const;
-  /// The first good run whose report is there, else the first run with one; null when none has.
+  /// The first good run with a report, else the first run with one; null: none.
   const MeasuredRun* reported() const;
 };
 
@@ -57,25 +57,25 @@ struct SuiteCase {
 
   void describe(Fields& field) {
     field("name", name, "");
-    field("folder", folder, "below runs/");
-    field.any("settings", settings, "object", "keys that make the case, with their values");
+    field("folder", folder, "folder below runs/");
+    field.any("settings", settings, "object", "keys that define the case, with their values");
     field("config_hash", config_hash, "");
-    field.maybe_any("work", work, "object", "keys that define its work, where they are not the defaults");
+    field.maybe_any("work", work, "object", "keys that define its work and differ from the defaults");
   }
 };
 
-/// Versions of the driver and of the libraries that compute, by name.
+/// Versions of the driver and of the compute libraries, by name.
 struct Software {
   std::map<std::string, std::string> versions;
 
   bool operator==(const Software&) const = default;
-  void describe(Fields& field) { field("versions", versions, "of driver and libraries, by name"); }
+  void describe(Fields& field) { field("versions", versions, "versions of driver and libraries, by name"); }
 };
 
-/// "cuDNN was 9.1.0, is 9.2.0; oneDNN was ...": what differs, empty where nothing does.
+/// "cuDNN was 9.1.0, is 9.2.0; oneDNN was ..."; empty: no difference.
 std::string software_difference(const Software& before, const Software& now);
 
-/// suite.json: what a benchmark was asked to do, and with which machine, program and libraries.
+/// suite.json: what a benchmark was to run, with its machine, program and libraries.
 struct SuiteRecord {
   std::string suite;
   std::string about;
@@ -90,22 +90,22 @@ struct SuiteRecord {
   std::vector<SuiteCase> cases;
 
   void describe(Fields& field) {
-    field.document("ptrain.bench/1", "What a benchmark was asked to do.");
+    field.document("ptrain.bench/1", "What a benchmark was to run.");
     field("suite", suite, "");
-    field("about", about, "what it is for");
+    field("about", about, "purpose of the suite");
     field("config", config, "base configuration, as the suite names it");
     field("sweep", sweep, "equal for runs that were interleaved with each other");
     field("machine", machine, "the machine");
     field.maybe("software", software, "driver and libraries; absent in older ones");
     field("binary", binary, "hash of the program");
-    field("seed", seed, "of the order");
-    field("repeats", repeats, "rounds asked for");
+    field("seed", seed, "seed of the order");
+    field("repeats", repeats, "requested rounds");
     field("axes", axes, "");
     field("cases", cases, "");
   }
 };
 
-/// A record in a benchmark's folder that is of another sweep than the one the folder's suite.json describes.
+/// A record in a benchmark's folder that does not belong to the sweep of its suite.json.
 struct LeftOutRecord {
   std::filesystem::path folder;  // of the run
   std::string reason;            // "another configuration"
@@ -113,19 +113,19 @@ struct LeftOutRecord {
 
 struct RunSet {
   std::filesystem::path path;
-  std::optional<SuiteRecord> suite;  // absent when this is no benchmark
+  std::optional<SuiteRecord> suite;  // absent if this is no benchmark
   std::vector<MeasuredCase> cases;
   std::vector<LeftOutRecord> left_out = {};
 
   const MeasuredCase* find(std::string_view name) const;
-  /// A line for each reason, which names what was left out.
+  /// A line for each reason, with the names of the records left out.
   std::vector<std::string> left_out_notes() const;
 };
 
-/// Why a record is not of the sweep that `suite` describes; empty when it is.
+/// Why a record does not belong to the sweep of `suite`; empty: it does.
 std::string reason_to_leave_out(const SuiteRecord& suite, const RunRecord& record);
 
-/// When the first and the last of some runs started, UTC.
+/// When the first and the last of a set of runs started, UTC.
 struct MeasuredSpan {
   std::string first, last;
 
@@ -139,10 +139,10 @@ struct MeasuredSpan {
   }
 };
 
-/// `path` is a report, a benchmark's folder (one with suite.json), any other folder (every report below it that is
-/// not a benchmark's, a case each unless their configurations agree), or one of these followed by "#CASE" for one case
-/// alone. Throws Error{failed} for what cannot be read or is cut short or no report, Error{inconclusive} for another
-/// schema version, Error{usage} for a case that is not there.
+/// `path` is a report, a benchmark's folder (one with suite.json), any other folder (every report below it that is not
+/// a benchmark's; equal configurations form one case), or one of these followed by "#CASE" for one case alone. Throws
+/// Error{failed} for what is unreadable, truncated or no report, Error{inconclusive} for another schema version,
+/// Error{usage} for an unknown case.
 RunSet load_runs(const std::string& path);
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// The one speed of a run that every document of many runs shows: live table, table, page, effects and comparison.
+// The definition of a run's speed shared by the live table, table, page, effects and comparison.
 #pragma once
 
 #include "core/analysis/intervals.h"
@@ -18,26 +18,26 @@ enum class SpeedEstimator { typical_step, samples_over_time };
 /// "typical step", "samples over time"
 std::string_view to_string(SpeedEstimator estimator);
 
-/// typical_step where every step's time of all `runs` is known; else what reports alone have.
+/// typical_step if every step's time of all `runs` is known, else samples_over_time, which reports alone allow.
 SpeedEstimator speed_estimator(const std::vector<const MeasuredRun*>& runs);
-/// Of all good runs of all cases.
+/// The estimator for all good runs of all cases.
 SpeedEstimator speed_estimator(std::span<const RunSet> sets);
 
 /// Samples per second of one run.
 double estimate_speed(const RunFigures& figures, SpeedEstimator estimator);
 
-/// The centre of a case's runs in samples per second, with its 95 % interval; both found for logarithms.
+/// The centre of a case's runs in samples per second, with its 95 % interval; both computed on logarithms.
 Interval speed_interval(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator);
 Interval speed_interval(const std::vector<const MeasuredRun*>& runs, SpeedEstimator estimator);
 
-/// The time of a step within one run and its 95 % interval: of the means of ten blocks of consecutive steps, which
-/// depend on each other less than steps do (batch means: Law, "Simulation Modeling and Analysis", 5th ed., 9.5.3).
-/// Unbounded for fewer than twenty steps.
+/// The time of a step within one run and its 95 % interval, from the means of ten blocks of consecutive steps, which
+/// are less correlated than steps (batch means: Law, "Simulation Modeling and Analysis", 5th ed., 9.5.3). Unbounded for
+/// fewer than twenty steps.
 Interval block_interval(std::span<const double> step_ms);
 
 /// "812.3 images/s ±1.2 %"; without the interval for one run.
 std::string speed_text(const std::vector<const RunFigures*>& runs, SpeedEstimator estimator);
-/// " ±1.2 %": half the interval's width over its estimate; empty where it is not bounded.
+/// " ±1.2 %": half the interval's width over its estimate; empty if unbounded.
 std::string reach_text(const Interval& interval);
 
 }  // namespace ptrain

@@ -11,7 +11,7 @@
 namespace ptrain {
 namespace {
 
-/// Standard error of a median over that of a mean, for a normal distribution.
+/// Ratio of the standard errors of median and mean, for a normal distribution.
 constexpr double median_error = 1.2533;
 
 double spread(std::span<const double> values, double centre) {
@@ -20,10 +20,10 @@ double spread(std::span<const double> values, double centre) {
   return deviation_scale * quantile(distances, 0.5);
 }
 
-/// How far a logarithm may lie from the centre: a factor of one and a half, or six deviations of a noisier run.
+/// Least distance at which a logarithm is clipped: a factor of 1.5, or six deviations of a noisier run.
 constexpr double least_reach = 0.405;
 
-/// Logarithms, drawn in towards the second half's median.
+/// Logarithms, clipped around the second half's median.
 std::vector<double> tame_logarithms(std::span<const double> step_ms) {
   std::vector<double> logs;
   for (const double ms : step_ms) logs.push_back(std::log(std::max(ms, 1e-9)));
@@ -34,7 +34,7 @@ std::vector<double> tame_logarithms(std::span<const double> step_ms) {
   return logs;
 }
 
-/// The start in [0, bound] of the part with the smallest variance over its length squared (MSER's statistic).
+/// The start in [0, bound] of the part with the smallest variance over its squared length (MSER's statistic).
 std::int64_t best_truncation(const std::vector<double>& values, std::int64_t bound) {
   const auto size = static_cast<std::int64_t>(values.size());
   double sum = 0, squares = 0, best = INFINITY;
@@ -59,7 +59,8 @@ SteadyState find_steady_state(std::span<const double> step_ms, const SteadyRule&
   SteadyState state;
   const auto size = static_cast<std::int64_t>(step_ms.size());
   if (size < fewest_steps) {
-    state.reason = fmt::format("{} steps are too few to see where the warm-up ends (at least {})", size, fewest_steps);
+    state.reason =
+        fmt::format("{} steps are too few to detect the end of the warm-up (at least {})", size, fewest_steps);
     return state;
   }
   const std::int64_t half = size / 2;

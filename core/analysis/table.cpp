@@ -15,13 +15,13 @@
 namespace ptrain {
 namespace {
 
-/// A case with its good runs; what cells are made from.
+/// A case with its good runs, from which cells are made.
 struct Source {
   const MeasuredCase& item;
   std::vector<const MeasuredRun*> good;
 
   const MeasuredRun* reported;  // null: no run left a report
-  SpeedEstimator estimator;     // of the whole table
+  SpeedEstimator estimator;     // for the whole table
   std::string quality;          // title of its column of primary metrics
 
   const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
@@ -33,12 +33,12 @@ TableCell text_cell(const Source& source, const std::string& text, const std::st
   return {text, text, {{source.reported->report_file, pointer}}};
 }
 
-/// Where a figure of a run is written: in its record, or, without one, in its report.
+/// Location of a run's figure: in its record, or, without one, in its report.
 CellSource find_source(const MeasuredRun& run, const char* in_record, const char* in_report) {
   return run.record_file.empty() ? CellSource{run.report_file, in_report} : CellSource{run.record_file, in_record};
 }
 
-/// A figure of `runs` runs, with its interval; its text and sources are left to the caller.
+/// A cell for a figure of `runs` runs, with its interval; the caller sets text and sources.
 TableCell measured_cell(const Interval& interval, const std::string& unit, std::size_t runs) {
   TableCell cell;
   cell.value = interval.estimate;
@@ -149,7 +149,7 @@ TableCell memory_cell(const Source& source) {
   return cell;
 }
 
-/// " (majority 0.7400)": what the primary metric is to be held against.
+/// " (majority 0.7400)": a reference for the primary metric.
 std::string reference_text(const Evaluation& evaluation) {
   std::string text;
   for (const MetricValue& metric : evaluation.metrics) {
@@ -160,7 +160,7 @@ std::string reference_text(const Evaluation& evaluation) {
   return text;
 }
 
-/// Where the primary metric of a run is written.
+/// Location of a run's primary metric.
 CellSource primary_source(const MeasuredRun& run) {
   const std::string pointer = run.record.figures->evaluation->pointer_to_primary();
   if (run.record_file.empty()) return {run.report_file, pointer};
@@ -171,7 +171,7 @@ TableCell accuracy_cell(const Source& source) {
   const Quality quality = measure_quality(source.good);
   if (!quality.metric) return nothing();
   TableCell cell;
-  std::string references;  // the same for all: they are evaluated on the same samples
+  std::string references;  // equal for all runs, which use the same samples
   for (const MeasuredRun* run : source.good) {
     const MetricValue* primary = find_primary_metric(*run);
     if (primary == nullptr || primary->name != quality.metric->name) continue;
@@ -185,7 +185,7 @@ TableCell accuracy_cell(const Source& source) {
   return cell;
 }
 
-/// Of the runs that reached it.
+/// Over the runs that reached the target.
 TableCell time_to_accuracy_cell(const Source& source) {
   std::vector<double> seconds;
   TableCell cell;
@@ -204,7 +204,7 @@ TableCell time_to_accuracy_cell(const Source& source) {
   return cell;
 }
 
-/// A share of the report's utilization.
+/// A fraction from the report's utilization.
 TableCell utilization_cell(const Source& source, std::optional<double> Utilization::*member, const char* pointer) {
   const Report* report = source.report();
   if (report == nullptr || !report->utilization || !(*report->utilization.*member)) return nothing();
@@ -224,7 +224,7 @@ TableCell search_cell(const Source& source) {
   return {fmt::format("{:.1f} s", seconds), seconds, {{source.reported->report_file, "/progress/search_seconds"}}};
 }
 
-/// "true / false": asked for, but without effect.
+/// "true / false": requested, but without effect.
 TableCell flag_cell(const Source& source, const std::string& flag) {
   const Report* report = source.report();
   if (report == nullptr) return nothing();
@@ -293,7 +293,7 @@ const ColumnMaker& find_maker(const std::string& id) {
   fail_usage("--columns: no column {}{} (there are {})", shown(id), did_you_mean(id, known), fmt::join(known, ", "));
 }
 
-/// Where all figures of a speed are of as many runs, its title says how many, else each of them does.
+/// Shows the number of runs in the title where all speeds have the same, else in each cell.
 void name_speed(Table& table, std::size_t column, SpeedEstimator estimator) {
   std::set<std::int64_t> counts;
   for (const TableRow& row : table.rows) {

@@ -1,4 +1,4 @@
-// The benchmark table: one row per case, every cell with the files and fields that it was made from.
+// The benchmark table: one row per case, every cell with its source files and fields.
 #pragma once
 
 #include "core/analysis/run_set.h"
@@ -23,9 +23,9 @@ struct TableCell {
   std::string text;      // "113.8 images/s"; "-" where nothing was measured
   nlohmann::json value;  // number or text; null where nothing was measured
   std::vector<CellSource> sources;
-  // Of a measured figure:
+  // Only for a measured figure:
   std::string unit = {};  // of the value: "images/s"
-  std::int64_t runs = 0;  // that it is made from
+  std::int64_t runs = 0;  // number of runs
   std::optional<double> lower = {}, upper = {};
 };
 
@@ -33,17 +33,17 @@ struct TableColumn {
   std::string id;
   std::string title;
   bool numeric = false;
-  bool measured = false;  // its cells have a unit, a number of runs and an interval
+  bool measured = false;  // cells have a unit, a number of runs and an interval
 
   void describe(Fields& field) {
     field("id", id, "");
-    field("title", title, "names the estimator of a speed");
+    field("title", title, "includes the estimator of a speed");
   }
 };
 
 struct TableRow {
   std::string name;              // of the case
-  std::filesystem::path link;    // its report, or the folder of its runs
+  std::filesystem::path link;    // report, or folder of the runs
   std::vector<TableCell> cells;  // by column
 };
 
@@ -76,11 +76,11 @@ struct CellDocument {
     field("column", column, "id");
     field("text", text, "as shown");
     field.any("value", value, {"number", "string", "null"}, "null: nothing was measured");
-    field("unit", unit, "of value; empty: of no measured figure");
-    field("runs", runs, "that the figure is made from");
-    field.any_sign("lower", lower, "of the 95 % interval; null: none");
+    field("unit", unit, "unit of value; empty: no measured figure");
+    field("runs", runs, "number of runs of the figure");
+    field.any_sign("lower", lower, "lower end of the 95 % interval; null: none");
     field.any_sign("upper", upper, "");
-    field("sources", sources, "what it was made from");
+    field("sources", sources, "files and fields that it was made from");
   }
 };
 
@@ -105,21 +105,21 @@ struct TableDocument {
   void describe(Fields& field) {
     field.document("ptrain.table/1", "A benchmark table.");
     field("columns", columns, "");
-    field.choice("speed_estimator", estimator, SpeedEstimator::samples_over_time, "what stands for a run's speed");
+    field.choice("speed_estimator", estimator, SpeedEstimator::samples_over_time, "how a run's speed is computed");
     field("rows", rows, "");
   }
 };
 
-/// Columns to choose from.
+/// All available columns.
 const std::vector<TableColumn>& table_columns();
 /// "run,precision,batch,speed,step,memory,accuracy"
 std::string default_columns();
 
-/// A row for every case of every set. `columns` is a comma-separated list of column ids. Throws Error{usage} for one
-/// that is none.
+/// A row for every case of every set. `columns` is a comma-separated list of column ids. Throws Error{usage} for an
+/// unknown id.
 Table make_table(std::span<const RunSet> sets, const std::string& columns);
 
-/// Files in links and sources are named relative to `from`, the folder the text will lie in.
+/// Files in links and sources are relative to `from`, the folder of the text.
 std::string table_markdown(const Table& table, const std::filesystem::path& from);
 std::string table_csv(const Table& table, const std::filesystem::path& from);
 /// A tabular environment.

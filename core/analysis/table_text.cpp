@@ -24,7 +24,7 @@ std::string csv_value(const json& value) {
   return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-/// Characters as a terminal counts them.
+/// Number of characters in a terminal.
 std::size_t shown_width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }

@@ -22,7 +22,7 @@ Verdict decide_verdict(const Interval& percent, double threshold) {
   return Verdict::inconclusive;
 }
 
-/// How many more runs bring the interval's half width to where the present estimate would decide.
+/// Number of further runs that bring the interval's half width to where the present estimate would decide.
 std::int64_t runs_to_decide(const SpeedChange& change, double threshold, std::int64_t fewest) {
   const double distance = std::abs(change.percent.estimate);
   const double wanted = std::max(distance > threshold ? distance : threshold - distance, threshold / 4);
@@ -32,7 +32,7 @@ std::int64_t runs_to_decide(const SpeedChange& change, double threshold, std::in
   return std::max<std::int64_t>(1, needed - change.runs);
 }
 
-/// How much longer all steps of all runs take together, as a part of the base's time, and its standard error.
+/// Change of the total time of all steps of all runs, as a fraction of the base's, and its standard error.
 struct TotalChange {
   double part = 0, error = 0;
   std::int64_t freedom = 0;
@@ -54,8 +54,8 @@ TotalChange total_change(const Statistics& base, const Statistics& changed) {
           std::min(base.count, changed.count) - 1};
 }
 
-/// Whether a few runs take so much longer that quick steps in the others are not what training is like: their total is
-/// longer by more than the threshold, probably, and much longer than the typical step says.
+/// Whether a few slow runs make the typical step unrepresentative: the total time is probably longer by more than the
+/// threshold, and much longer than the typical step suggests.
 bool some_runs_stall(const TotalChange& total, const SpeedChange& change, double threshold) {
   constexpr double much = 0.1, probably = 0.8;
   if (total.freedom < 1 || total.part < change.percent.estimate / 100 + much) return false;
@@ -75,7 +75,7 @@ void conclude(SpeedChange& change, const TotalChange& total, const SpeedRule& ru
   if (stalls_at_times) change.verdict = Verdict::inconclusive;
   if (change.verdict != Verdict::inconclusive) return;
   change.more_runs = runs_to_decide(change, rule.threshold_percent, fewest);
-  change.reason = fmt::format("about {} more{} would do", counted(change.more_runs, change.paired ? "pair" : "run"),
+  change.reason = fmt::format("about {} more{} would decide", counted(change.more_runs, change.paired ? "pair" : "run"),
                               change.paired ? "" : " of each");
   if (!change.percent.bounded) {
     change.reason = fmt::format("too few for an interval: {}; {}", counted(change.runs, change.paired ? "pair" : "run"),
@@ -87,7 +87,7 @@ void conclude(SpeedChange& change, const TotalChange& total, const SpeedRule& ru
   }
 }
 
-/// Shift between the halves of a series in order.
+/// Shift between the first and second half of a series.
 double drift(const std::vector<double>& values) {
   const auto all = std::span(values);
   const std::size_t half = values.size() / 2;

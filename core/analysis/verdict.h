@@ -1,5 +1,5 @@
 // The verdict on a change of step time, from few, skewed samples of a noisy machine. The unit is the run (a process):
-// steps of one run share its placement in memory, its neighbours and its clock, so they count once.
+// steps of one run share memory placement, neighbours and clock, so they count once.
 #pragma once
 
 #include "core/analysis/intervals.h"
@@ -17,14 +17,14 @@ enum class Verdict { same, faster, slower, inconclusive };
 std::string_view to_string(Verdict verdict);
 
 struct SpeedRule {
-  double threshold_percent = 2;  // changes below it do not matter
-  double confidence = 0.95;      // two-sided, of the interval of the change
+  double threshold_percent = 2;  // smaller changes are ignored
+  double confidence = 0.95;      // of the change's two-sided interval
 };
 
 /// Logarithms of step times of one side's runs, or of the changes within pairs.
 struct StepLogs {
   std::vector<double> typical;  // tenth percentile of a run's steps
-  std::vector<double> mean;     // which stalls of some steps move, and noise too
+  std::vector<double> mean;     // sensitive to stalls of some steps, and to noise
 };
 
 /// Change of the step time per sample in percent of the base's; above 0 is slower.
@@ -34,20 +34,20 @@ struct SpeedChange {
   Interval stalls;             // of the mean step, at 99 %
   bool paired = false;         // from interleaved pairs
   std::int64_t runs = 0;       // pairs, or runs of the smaller side
-  std::int64_t more_runs = 0;  // of each side, that would probably decide; 0 unless inconclusive
-  std::string reason;          // one line where the figures alone do not say it
+  std::int64_t more_runs = 0;  // further runs per side that would probably decide; 0 unless inconclusive
+  std::string reason;          // one line where the figures need an explanation
 };
 
-/// From the changes within interleaved pairs, by the signed-rank interval: SLOWER (FASTER) when the whole interval lies
-/// above (below) zero and the estimate past the threshold, SAME when the whole interval lies within the threshold on
-/// both sides, else INCONCLUSIVE. So at most 5 % of comparisons of a program with itself are called a change, whatever
-/// the noise, and far fewer where noise is below the threshold. SLOWER too when the mean step is, at 99 %. Never SAME
-/// or FASTER when the runs' total time is much longer (by 10 % more than the typical step), because a few of them
-/// stall.
+/// Decides from the changes within interleaved pairs, by the signed-rank interval: SLOWER (FASTER) when the whole
+/// interval lies above (below) zero and the estimate exceeds the threshold, SAME when the whole interval lies within
+/// the threshold on both sides, else INCONCLUSIVE. So at most 5 % of comparisons of a program with itself are called a
+/// change, whatever the noise, and far fewer where noise is below the threshold. Also SLOWER when the mean step is, at
+/// 99 %. Never SAME or FASTER when the runs' total time is much longer (by 10 % more than the typical step), because a
+/// few of them stall.
 SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule);
 
-/// From runs that were not interleaved, by the rank-sum interval, widened by the drift that shows within each side:
-/// what the machine did between the two cannot be told from what the program did.
+/// Decides for runs that were not interleaved, by the rank-sum interval, widened by the drift within each side: a
+/// change of the machine cannot be distinguished from one of the program.
 SpeedChange test_group_change(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule);
 
 }  // namespace ptrain

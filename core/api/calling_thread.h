@@ -1,4 +1,4 @@
-// The thread of another program while it computes here.
+// State of the calling thread while it computes in the library.
 #pragma once
 
 #include "core/base/errors.h"
@@ -9,9 +9,9 @@
 
 namespace ptrain::api {
 
-/// While one lives, the thread's parallel loops have `threads` threads, and signals wait: a matrix product of oneDNN
-/// runs with its stack pointer in a small buffer, which the frame of a signal would overrun. What was so before is so
-/// again afterwards. Throws Error{failed} where OpenMP grants fewer: kernels were made for that many.
+/// During its lifetime the thread's parallel loops have `threads` threads, and signals are blocked: a matrix product of
+/// oneDNN runs with its stack pointer in a small buffer, which a signal frame would overrun. The destructor restores
+/// both. Throws Error{failed} if OpenMP grants fewer threads, since kernels were made for that many.
 class CallingThread {
  public:
   explicit CallingThread(int threads) {
@@ -23,8 +23,8 @@ class CallingThread {
     if (granted == threads) return;
     restore();
     fail(
-        "OpenMP grants {} of {} threads: a parallel region around the call, OMP_THREAD_LIMIT or a limit of processes "
-        "holds them; open the model with fewer threads",
+        "OpenMP grants {} of {} threads: a parallel region around the call, OMP_THREAD_LIMIT or a process limit "
+        "prevents more; open the model with fewer threads",
         granted, threads);
   }
   ~CallingThread() { restore(); }

@@ -28,13 +28,13 @@ std::string& last_error() {
 ptrain_status complain(ptrain_status status, const char* message) noexcept {
   try {
     last_error() = message;
-  } catch (...) {  // no memory for the message: the status says it
+  } catch (...) {  // no memory for the message; the status remains
     last_error().clear();
   }
   return status;
 }
 
-/// The status of what `body` does: no exception passes.
+/// Runs `body` and returns its status; no exception escapes.
 template <typename Body>
 ptrain_status guarded(Body&& body) noexcept {
   try {
@@ -122,13 +122,13 @@ TensorType to_tensor_type(const ptrain_tensor& tensor) {
     case PTRAIN_FLOAT32:
       return TensorType::f32;
   }
-  fail_usage("{}: {} is no ptrain_type", quoted_name(tensor.name), static_cast<int>(tensor.type));
+  fail_usage("{}: {} is not a ptrain_type", quoted_name(tensor.name), static_cast<int>(tensor.type));
 }
 
 std::vector<InputTensor> make_tensors(const ptrain_tensor* inputs, std::size_t count) {
   constexpr std::size_t most_inputs = 8;
   constexpr std::int32_t most_axes = 8;
-  if (count > most_inputs) fail_usage("{} inputs: no model reads so many", count);
+  if (count > most_inputs) fail_usage("{} inputs, expected at most {}", count, most_inputs);
   std::vector<InputTensor> tensors;
   for (std::size_t i = 0; i < count; ++i) {
     const ptrain_tensor& input = (&given(inputs, "inputs"))[i];
@@ -154,14 +154,14 @@ ptrain_type public_type(DType dtype) {
   }
 }
 
-/// Answers the inputs with that tensor, whose elements are so large as `room` counts them.
+/// Runs the inputs and copies that output tensor; `room` counts elements of the given size.
 void run(api::Session& session, std::span<const InputTensor> inputs, std::string_view answer, void* to,
          std::size_t room, std::size_t element_bytes) {
   const auto spec = std::ranges::find(session.answers(), answer, &TensorSpec::name);
   if (spec == session.answers().end()) {
     std::vector<std::string> names;
     for (const TensorSpec& one : session.answers()) names.push_back(one.name);
-    fail_usage("the model has no answer {}, expected {}", quoted_name(std::string(answer)), fmt::join(names, " or "));
+    fail_usage("the model has no output {}, expected {}", quoted_name(std::string(answer)), fmt::join(names, " or "));
   }
   const std::size_t each = static_cast<std::size_t>(spec->shape.count()) * element_size(spec->dtype) / element_bytes;
   if (!inputs.empty() && !inputs[0].shape.empty() && inputs[0].shape[0] > 0 &&
@@ -233,7 +233,7 @@ ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answ
   return guarded([&] {
     const api::Session& session = given(model, "model").session;
     if (index >= session.answers().size()) {
-      fail_usage("index: the model answers with {} tensors, got {}", session.answers().size(), index);
+      fail_usage("index: the model has {} outputs, got {}", session.answers().size(), index);
     }
     const TensorSpec& answer = session.answers()[index];
     const std::vector<std::int64_t>& shape = session.answer_shape(index).dims();
@@ -283,7 +283,7 @@ ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_
   return guarded([&] {
     api::Session& session = given(model, "model").session;
     if (output != PTRAIN_LOGITS && output != PTRAIN_PROBABILITIES) {
-      fail_usage("output: {} is no ptrain_output", static_cast<int>(output));
+      fail_usage("output: {} is not a ptrain_output", static_cast<int>(output));
     }
     given(values, "values");
     const bool logits = output == PTRAIN_LOGITS;

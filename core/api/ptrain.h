@@ -1,10 +1,10 @@
-/* libptrain: asks a model that ptrain trained and exported (`ptrain export RUN --out FOLDER`).
+/* libptrain: inference with a model that ptrain trained and exported (`ptrain export RUN --out FOLDER`).
  *
- * A ptrain_model belongs to whoever opened it. Several threads may call with one model: it answers one after the other.
- * Threads that are to work at the same time take a clone each; clones give the same bits. A call that fails returns
- * another status than PTRAIN_OK, and ptrain_last_error() says in one line what was wrong; nothing is printed, and no
- * exception leaves the library. Signals wait while a call computes; the library answers SIGBUS alone, for files that
- * shrink while it reads them, and hands any other on to whoever answered it before.
+ * The caller of ptrain_open owns the model. Several threads may use one model; their calls run one after the other. For
+ * parallel calls give each thread a clone; clones compute bit-identical results. A call that fails returns a status
+ * other than PTRAIN_OK, and ptrain_last_error() describes the error in one line; the library prints nothing and throws
+ * no exceptions. Signals are blocked while a call computes. The library handles SIGBUS for files that shrink while it
+ * reads them, and passes any other SIGBUS to the previous handler.
  *
  *     ptrain_model* model;
  *     if (ptrain_open("runs/model", NULL, &model) != PTRAIN_OK) fprintf(stderr, "%s\n", ptrain_last_error());
@@ -27,7 +27,7 @@ extern "C" {
 
 typedef enum ptrain_status {
   PTRAIN_OK = 0,
-  PTRAIN_FAILED = 1,  /* a file, a device, threads, a model whose answers are not finite */
+  PTRAIN_FAILED = 1,  /* a file, a device, threads, outputs that are not finite */
   PTRAIN_INVALID = 2, /* an argument: null, or a tensor of another name, type, shape or range */
   PTRAIN_OUT_OF_MEMORY = 3
 } ptrain_status;
@@ -38,44 +38,44 @@ typedef enum ptrain_output { PTRAIN_LOGITS = 0, PTRAIN_PROBABILITIES = 1 } ptrai
 
 typedef struct ptrain_model ptrain_model;
 
-/* Zero or NULL stands for the default. Zero the whole before setting members. */
+/* Zero or NULL selects the default. Zero the struct before setting members. */
 typedef struct ptrain_options {
   const char* device;    /* "auto" (the default), "cpu", "cuda" or "cuda:1" */
   const char* precision; /* "O0": fp32 (the default); "O1" and "O2": the device's low precision */
-  int64_t max_batch;     /* the most inputs of one call; 32 */
-  int32_t search;        /* 1: each layer's kernels are timed before first use, which takes seconds to minutes, and what
-                            is the fastest is kept in the user's cache, where clones find it */
-  int32_t threads;       /* that one call computes with on the CPU; as many as the machine grants the process */
+  int64_t max_batch;     /* largest N of one call; default 32 */
+  int32_t search;        /* 1: time each layer's kernels before first use, which takes seconds to minutes, and keep the
+                            fastest in the user's cache, where clones find them */
+  int32_t threads;       /* CPU threads per call; default: all that the machine grants the process */
 } ptrain_options;
 
-/* What a model reads and answers.
+/* Inputs and outputs of a model.
  *
- * Images are one tensor, "images" [N, height, width, 3], red first: PTRAIN_UINT8 or, scaled to [0, 1],
- * PTRAIN_FLOAT32, which is rounded to 8 bits. The model subtracts the mean and divides by the deviation itself.
+ * Images are one tensor, "images" [N, height, width, 3] in RGB order: PTRAIN_UINT8 or, scaled to [0, 1],
+ * PTRAIN_FLOAT32, which is rounded to 8 bits. The model normalizes them itself (mean and standard deviation).
  *
  * Texts are up to three tensors, PTRAIN_INT32 or PTRAIN_INT64: "input_ids" [N, S], 1 <= S <= max_length, ids below
- * `vocabulary`; "attention_mask" [N, S], ones for tokens and zeros for the padding behind them (left out: all are
- * tokens); "token_type_ids" [N, S], 0 or 1 (left out: 0).
+ * `vocabulary`; "attention_mask" [N, S], ones for tokens and zeros for the padding after them (optional; default:
+ * all ones); "token_type_ids" [N, S], 0 or 1 (optional; default: 0).
  *
  * Clips are "images" [N, frames, height, width, 3]. Rows of tables are "numbers" [N, D], PTRAIN_FLOAT32, and
- * "categories" [N, K], PTRAIN_INT32 or PTRAIN_INT64: each word's number. ptrain_input tells the shapes of any model.
+ * "categories" [N, K], PTRAIN_INT32 or PTRAIN_INT64: category indices. ptrain_input gives the shapes of any model.
  *
- * Answers are PTRAIN_FLOAT32 [N, classes]: logits, or the values of a regression, which has one class. ptrain_answer
- * tells what other models answer. N is 1 to max_batch. */
+ * The output is PTRAIN_FLOAT32 [N, classes]: logits, or the values of a regression, which has one class. ptrain_answer
+ * describes the outputs of other models. N is 1 to max_batch. */
 typedef struct ptrain_description {
   ptrain_kind kind;
   int64_t classes, max_batch;
-  int64_t image_size;             /* height and width of images and clips that are square, else 0 */
-  int64_t max_length, vocabulary; /* of texts, else 0 */
+  int64_t image_size;             /* height and width of square images and clips, else 0 */
+  int64_t max_length, vocabulary; /* for texts, else 0 */
 } ptrain_description;
 
-/* One tensor that a model reads or answers with. */
+/* One input or output tensor of a model. */
 typedef struct ptrain_input_description {
   const char* name;
-  ptrain_type type;     /* the one to prefer */
+  ptrain_type type;     /* preferred type */
   int32_t rank;         /* entries of shape */
   const int64_t* shape; /* -1: N, or an axis of a text that may be shorter than max_length */
-  int64_t limit;        /* integers are from 0 to below it; 0: numbers */
+  int64_t limit;        /* integers must be at least 0 and below it; 0: no limit, floats */
 } ptrain_input_description;
 typedef ptrain_input_description ptrain_answer_description;
 
@@ -84,54 +84,55 @@ typedef struct ptrain_tensor {
   ptrain_type type;
   int32_t rank; /* entries of shape */
   const int64_t* shape;
-  const void* data; /* dense, the last axis fastest */
+  const void* data; /* dense, row-major */
 } ptrain_tensor;
 
-/* "0.1.0". */
+/* The library's version: "0.1.0". */
 PTRAIN_API const char* ptrain_version(void);
 
-/* Of the calling thread's last call that failed, until its next one fails; "" before. */
+/* Message of the calling thread's last failed call; "" if none has failed. */
 PTRAIN_API const char* ptrain_last_error(void);
 
-/* `options` may be NULL. Every file of the folder is held to the size and checksum that model.json has. */
+/* `options` may be NULL. Every file of the folder is checked against its size and checksum in
+ * model.json. */
 PTRAIN_API ptrain_status ptrain_open(const char* folder, const ptrain_options* options, ptrain_model** model);
 
-/* Another of the same folder and options, for another thread; shares nothing with `model`, which may be closed first.
- */
+/* Opens the same folder with the same options, for another thread; shares nothing with `model`, which may be closed
+ * first. */
 PTRAIN_API ptrain_status ptrain_clone(const ptrain_model* model, ptrain_model** clone);
 
-/* NULL is closed already. No other call with this model may be going on. */
+/* Does nothing for NULL. No other call with this model may be running. */
 PTRAIN_API void ptrain_close(ptrain_model* model);
 
-/* What the model takes and answers; pointers in it live as long as the model. */
+/* Describes the model; pointers are valid as long as the model. */
 PTRAIN_API ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* description);
 
-/* How many tensors it reads, and each by its place from 0; PTRAIN_INVALID where there is none. */
+/* Number of input tensors, and a description of each by index from 0; PTRAIN_INVALID if out of range. */
 PTRAIN_API size_t ptrain_input_count(const ptrain_model* model);
 PTRAIN_API ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input_description* description);
 
-/* How many tensors it answers with, the logits or what stands for them first, and each by its place from 0. */
+/* Number of output tensors, and a description of each by index from 0; the first holds logits or the equivalent. */
 PTRAIN_API size_t ptrain_answer_count(const ptrain_model* model);
 PTRAIN_API ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answer_description* description);
 
-/* NULL where `index` is no class; lives as long as the model. */
+/* NULL if `index` is no class; valid as long as the model. */
 PTRAIN_API const char* ptrain_class_name(const ptrain_model* model, int64_t index);
 
-/* A JPEG or PNG file's bytes as one image of the input, decoded, resized and cropped as evaluations do it. `pixels`:
- * height * width * 3, as ptrain_input tells them. */
+/* Decodes the bytes of a JPEG or PNG file to one input image, resized and cropped as in evaluations. `pixels` has
+ * height * width * 3 bytes, with the height and width of ptrain_input. */
 PTRAIN_API ptrain_status ptrain_encode_image(const ptrain_model* model, const void* file, size_t bytes,
                                              uint8_t* pixels);
 
-/* UTF-8 text as one row of the input, by the model's own vocabulary; a tab parts two sentences. Each of the three has
- * max_length entries; attention_mask and token_type_ids may be NULL. */
+/* Tokenizes UTF-8 text to one row of the input with the model's vocabulary; a tab separates a pair of sentences. The
+ * three arrays have max_length entries each; attention_mask and token_type_ids may be NULL. */
 PTRAIN_API ptrain_status ptrain_encode_text(const ptrain_model* model, const char* text, int32_t* input_ids,
                                             int32_t* attention_mask, int32_t* token_type_ids);
 
-/* Answers N inputs. `values` has room for `room` floats, N * classes or more. */
+/* Computes logits or probabilities for N inputs. `values` has room for `room` floats, at least N * classes. */
 PTRAIN_API ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_t count,
                                     ptrain_output output, float* values, size_t room);
 
-/* The same of any tensor that it answers with, by name and of its own type. `data` has room for `bytes`. */
+/* The same for any output tensor, by name and in its own type. `data` has room for `bytes` bytes. */
 PTRAIN_API ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_tensor* inputs, size_t count,
                                            const char* answer, void* data, size_t bytes);
 

@@ -20,7 +20,7 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& device) {
 }
 
 Settings completed(Settings settings) {
-  settings.folder = std::filesystem::absolute(settings.folder);  // clones find it wherever the process is then
+  settings.folder = std::filesystem::absolute(settings.folder);  // so that clones find it after a change of directory
   if (settings.threads == 0) {
     const auto cpus = control_group_limits().cpus;
     settings.threads = cpus ? std::clamp(static_cast<int>(*cpus), 1, thread_count()) : thread_count();
@@ -57,16 +57,16 @@ Session::Session(Settings settings)
 
 void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const {
   if (data().kind != DataKind::image) fail_usage("the model reads no images");
-  if (data().frames > 0) fail_usage("the model reads clips, no single images");
+  if (data().frames > 0) fail_usage("the model reads clips, not single images");
   Scratch scratch;
-  SampleRandom random(0, 0, 0);  // an evaluation draws nothing
+  SampleRandom random(0, 0, 0);  // evaluations use no randomness
   ImageTransform(data().image_size, Augmentation::none).apply_encoded(file, "the image", random, scratch, pixels);
 }
 
 std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t> ids,
                                   std::span<std::int32_t> types) const {
   if (data().kind != DataKind::text) fail_usage("the model reads no texts");
-  if (!encoder_) fail("{}: has no {}: it reads token ids alone", settings_.folder.string(), model_files::vocabulary);
+  if (!encoder_) fail("{}: has no {}, so it reads token ids only", settings_.folder.string(), model_files::vocabulary);
   if (!is_utf8(text)) fail_usage("the text is not UTF-8");
   Scratch scratch;
   return encoder_->encode(split_sentences(text), scratch, ids, types);

@@ -1,4 +1,4 @@
-// What a ptrain_model is made of: an opened folder on a device of its own, asked with threads of its own.
+// The implementation of ptrain_model: an opened model on its own device, with its own threads.
 #pragma once
 
 #include "core/config/device_choice.h"
@@ -17,10 +17,10 @@ struct Settings {
   AmpLevel precision = AmpLevel::O0;
   std::int64_t max_batch = 32;
   bool search = false;
-  int threads = 0;  // 0: what the machine grants
+  int threads = 0;  // 0: all that the machine grants
 };
 
-/// Methods may be called by several threads at once; answers come one after the other.
+/// Thread-safe; calls are processed one after the other.
 class Session {
  public:
   /// Throws as open_model and DeployedModel do.
@@ -29,17 +29,17 @@ class Session {
   const Settings& settings() const { return settings_; }
   const DatasetInfo& data() const { return opened_.trained.data; }
   const std::vector<ClientTensor>& inputs() const { return inputs_; }
-  /// What a row of the answers holds.
+  /// The contents of a row of the outputs.
   const std::vector<TensorSpec>& answers() const { return predictor_->outputs(); }
-  /// The shape of one of them, -1 for N.
+  /// The shape of one output, -1 for N.
   const Shape& answer_shape(std::size_t index) const { return answer_shapes_[index]; }
 
-  /// Pixels [size, size, 3] of an image file's bytes. Throws BadSample; Error{usage} where the model reads text.
+  /// Decodes an image file to pixels [size, size, 3]. Throws BadSample; Error{usage} if the model reads text.
   void encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const;
-  /// Ids and token types [max_length]; returns the tokens. Throws Error{usage} where the model reads images or the text
-  /// is no UTF-8, Error{failed} where the model has no vocabulary.
+  /// Encodes text to ids and token types [max_length]; returns the number of tokens. Throws Error{usage} if the model
+  /// reads images or the text is not UTF-8, Error{failed} if the model has no vocabulary.
   std::int32_t encode_text(std::string_view text, std::span<std::int32_t> ids, std::span<std::int32_t> types) const;
-  /// The task's answers(). Throws as make_batch and Predictor::run do.
+  /// Returns the task's answers(). Throws as make_batch and Predictor::run do.
   Batch run(std::span<const InputTensor> inputs);
 
  private:

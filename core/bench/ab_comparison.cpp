@@ -19,7 +19,7 @@ namespace {
 constexpr const char* base_side = "base";
 constexpr const char* new_side = "new";
 
-/// Whether nothing is gained by another pair.
+/// Whether another pair cannot change the verdict.
 bool is_clear(const SpeedChange& change, const SpeedRule& rule) {
   const Interval& percent = change.percent;
   if (!percent.bounded || change.verdict == Verdict::inconclusive) return false;
@@ -47,7 +47,7 @@ class AbComparison {
   Comparison run() {
     lock_.emplace(options_.folder);
     if (!options_.fresh && has_records(options_.folder)) {
-      fail_usage("{}: has the runs of an earlier comparison; --fresh replaces them, another --out keeps them",
+      fail_usage("{}: contains runs of an earlier comparison; --fresh replaces them, another --out keeps them",
                  options_.folder.string());
     }
     clear_runs(options_.folder);

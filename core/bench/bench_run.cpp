@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The last line of a log that says something, for a run that left no report.
+/// Last line of a log with content, for a run that left no report.
 std::string last_line(const fs::path& log) {
   std::string last;
   std::istringstream lines(read_file(log));
@@ -49,14 +49,14 @@ void judge_report(RunRecord& record, const Report& report, const BenchRun& run) 
   if (record.outcome != RunOutcome::ok) return;
   const std::vector<double> step_ms = read_step_times(run.folder / "metrics.jsonl");
   SteadyRule rule = run.steady;
-  rule.required = rule.required && report.phases.empty();  // steps of another phase take another time
+  rule.required = rule.required && report.phases.empty();  // steps of different phases take different times
   record.steady = find_steady_state(step_ms, rule);
   record.outcome = record.steady.reached ? RunOutcome::ok : RunOutcome::unstable;
   record.message = record.steady.reason;
   if (!step_ms.empty()) record.figures = run_figures(report, step_ms, record.steady.warmup_steps);
 }
 
-void judge(RunRecord& record, const ChildResult& child, const BenchRun& run) {
+void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& run) {
   record.exit_code = child.code;
   record.wall_seconds = child.seconds;
   const fs::path report = run.folder / "report.json";
@@ -78,7 +78,7 @@ void judge(RunRecord& record, const ChildResult& child, const BenchRun& run) {
 BenchProgram bench_program(const fs::path& path) {
   const fs::path file = path.empty() ? fs::path("/proc/self/exe") : path;
   std::error_code error;
-  if (!fs::is_regular_file(file, error)) fail_usage("{}: no program there", file.string());
+  if (!fs::is_regular_file(file, error)) fail_usage("{}: no such program", file.string());
   const MappedFile bytes(file);
   const auto* begin = reinterpret_cast<const char*>(bytes.bytes().data());
   BenchProgram program{file, fmt::format("fnv1a64:{:016x}", fnv1a64({begin, bytes.bytes().size()}))};
@@ -117,7 +117,7 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
     fs::remove_all(run.folder, error);
     return std::nullopt;
   }
-  judge(record, child, run);
+  set_outcome(record, child, run);
   if (record.outcome == RunOutcome::ok || record.outcome == RunOutcome::unstable) fs::remove(log, error);
   write_document(record, run.folder / "record.json");
   return record;

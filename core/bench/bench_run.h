@@ -1,4 +1,4 @@
-// One case, once: a fresh process of ptrain, and the record of how it went.
+// Runs one case once in a fresh ptrain process, and records the outcome.
 #pragma once
 
 #include "core/analysis/run_record.h"
@@ -14,10 +14,10 @@ namespace ptrain {
 
 struct BenchProgram {
   std::filesystem::path path;
-  std::string hash;  // of its bytes
+  std::string hash;  // of its contents
 };
 
-/// The program itself when `path` is empty. Throws Error{usage} when it cannot be read.
+/// Identifies a program; an empty `path` means this one. Throws Error{usage} when it cannot be read.
 BenchProgram bench_program(const std::filesystem::path& path = {});
 
 struct BenchRun {
@@ -25,16 +25,16 @@ struct BenchRun {
   std::vector<Override> overrides;
   double timeout_seconds = 600;
   SteadyRule steady;
-  std::filesystem::path folder;  // gets record.json, report.json, metrics.jsonl, and log.txt when it did not end well
-  std::map<std::string, std::string> environment;  // besides this process's
-  RunRecord record;                                // with what is known before it runs
+  std::filesystem::path folder;  // for record.json, report.json, metrics.jsonl, and log.txt after a failure
+  std::map<std::string, std::string> environment;  // added to this process's
+  RunRecord record;                                // filled in as far as known before the run
 };
 
-/// Run `repeat` of a case of a suite, with the case's own seed; its folder and place in the sweep are left to the
-/// caller.
+/// Makes run `repeat` of a case of a suite, with the case's own seed; the caller sets its folder and place in the
+/// sweep.
 BenchRun make_bench_run(const Suite& suite, const BenchCase& item, std::int64_t repeat);
 
-/// Runs it and writes its record. Empty when `stopped` ended it: then there is no record, as if it never ran.
+/// Runs it and writes its record. Empty when `stopped` ended it; then there is no record.
 std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& run,
                                   const std::function<bool()>& stopped);
 

@@ -22,7 +22,7 @@ constexpr double grace_seconds = 5;
 constexpr auto poll_interval = std::chrono::milliseconds(10);
 constexpr int cannot_start = 127;
 
-/// This process's environment with `added` in place of what it has of those names: NAME=value.
+/// This process's environment with `added` (NAME=value) replacing entries of the same name.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -33,7 +33,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
   return all;
 }
 
-/// As exec takes them; valid while `words` are.
+/// Null-terminated pointers for exec; valid as long as `words`.
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -52,7 +52,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   _exit(cannot_start);
 }
 
-/// Whether the child has ended; its status then is in `status`.
+/// Whether the child has ended; sets `status` if so.
 bool has_ended(pid_t child, int& status) {
   const pid_t done = waitpid(child, &status, WNOHANG);
   if (done < 0 && errno != EINTR) fail("waiting for a run: {}", std::strerror(errno));
@@ -77,7 +77,7 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   if (child == 0) become(name.c_str(), argv.data(), envp.data(), log_file, parent);
   close(log_file);
   if (child < 0) fail("a run cannot be started: {}", std::strerror(errno));
-  setpgid(child, child);  // here too: whichever comes first
+  setpgid(child, child);  // in the parent too, to avoid a race
 
   const Stopwatch watch;
   ChildResult result;
@@ -93,7 +93,7 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
     if (asked_to_end >= 0 && now > asked_to_end + grace_seconds) kill(-child, SIGKILL);
     std::this_thread::sleep_for(poll_interval);
   }
-  kill(-child, SIGKILL);  // what it may have left behind
+  kill(-child, SIGKILL);  // any processes it left
   result.seconds = watch.seconds();
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (result.end == ChildResult::End::exited && WIFSIGNALED(status)) result.end = ChildResult::End::signalled;

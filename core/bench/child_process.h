@@ -1,4 +1,4 @@
-// A run in a process of its own, with a time limit.
+// Runs a program in a child process, with a time limit.
 #pragma once
 
 #include <filesystem>
@@ -16,9 +16,9 @@ struct ChildResult {
   double seconds = 0;
 };
 
-/// Starts `program` with `arguments` as the leader of a process group of its own, standard output and error going to
-/// `log`, `environment` added to this process's, and waits. Past `timeout_seconds`, or when `stopped` says so, the
-/// whole group gets SIGTERM and, five seconds later, SIGKILL. The child dies with its parent. Throws Error{failed} when
+/// Starts `program` with `arguments` as the leader of its own process group, with standard output and error written to
+/// `log` and `environment` added to this process's, and waits. After `timeout_seconds`, or when `stopped` returns true,
+/// the group gets SIGTERM and, five seconds later, SIGKILL. The child dies with its parent. Throws Error{failed} when
 /// it cannot be started.
 ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                       const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped,

@@ -29,7 +29,8 @@ Suite on_each_device(const Suite& suite, std::size_t devices, const std::string&
   if (devices > 1) at_once.values.push_back(true);
   for (const BenchCase& item : suite.cases) {
     if (item.settings.contains(device_axis)) {
-      fail_usage("{}: {}: sets device, as --per-device does; leave one of them out", suite.file.string(), item.name);
+      fail_usage("{}: {}: sets device, which --per-device sets too; remove one of them", suite.file.string(),
+                 item.name);
     }
     for (const nlohmann::json& together : at_once.values) {
       for (std::size_t i = 0; i < devices; ++i) {
@@ -46,7 +47,7 @@ Suite on_each_device(const Suite& suite, std::size_t devices, const std::string&
       }
     }
   }
-  if (suite.axes.empty() && suite.cases.size() > 1) return all;  // listed: each case is a level of its own
+  if (suite.axes.empty() && suite.cases.size() > 1) return all;  // listed: each case is one level
   all.axes.push_back(std::move(device));
   if (devices > 1) all.axes.push_back(std::move(at_once));
   return all;

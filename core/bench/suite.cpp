@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_cases = 4096;
 constexpr const char* axis_option = "--axis";
 
-/// One `key: value` of a case, with the line that says so.
+/// One `key: value` of a case, with its line.
 struct Setting {
   std::string key;
   std::string value;
@@ -43,18 +43,18 @@ class SuiteReader : YamlReader {
                  options_.front().key, file());
     }
     for (const AxisOption& option : options_) take_option(option);
-    if (suite_.config.empty()) fail_usage("{}: config: required, the YAML file of the base run", file());
+    if (suite_.config.empty()) fail_usage("{}: config: required: the YAML file of the base run", file());
     if (!axes_.empty() && !listed_.empty()) {
       fail_usage("{}: cases: give axes or cases, not both", file());
     }
     if (suite_.confidence && suite_.confidence->most_repeats < suite_.repeats) {
-      fail_usage("{}: confidence.most_repeats: below repeats {}", file(), suite_.repeats);
+      fail_usage("{}: confidence.most_repeats: expected at least repeats ({})", file(), suite_.repeats);
     }
     label_axes();
     if (listed_.empty()) {
-      refuse_set_axes();
+      reject_set_axes();
       add_factorial(0, {});
-      refuse_equal_values();
+      reject_equal_values();
     } else {
       for (const auto& [name, settings] : listed_) add_case(name, settings);
     }
@@ -71,7 +71,7 @@ class SuiteReader : YamlReader {
   void take_configuration() {
     if (options_.empty()) {
       fail_usage(
-          "{}: is a training configuration, not a suite; say what to vary, such as --axis amp.level=O0,O1 --axis "
+          "{}: is a training configuration, not a suite; name what to vary, such as --axis amp.level=O0,O1 --axis "
           "data.batch_size=16,32",
           file());
     }
@@ -80,7 +80,7 @@ class SuiteReader : YamlReader {
     for (const AxisOption& option : options_) keys.push_back(option.key);
     suite_.about = fmt::format("{}: {}.", file(), fmt::join(keys, " x "));
   }
-  /// An axis of the command line, in the place of the suite's own of that key if it has one.
+  /// Adds an axis of the command line, or replaces the suite's axis of that key.
   void take_option(const AxisOption& option) {
     const auto is_same = [&](const auto& other) { return other.key == option.key; };
     if (std::count_if(options_.begin(), options_.end(), is_same) > 1) {
@@ -98,8 +98,8 @@ class SuiteReader : YamlReader {
       suite_.axes.push_back({option.key, "", {}});
     }
   }
-  /// A key that is set for every case does not vary.
-  void refuse_set_axes() const {
+  /// Rejects an axis whose key is set for every case.
+  void reject_set_axes() const {
     for (const Override& item : extra_) {
       const auto is_same = [&](const BenchAxis& axis) { return axis.key == item.key; };
       if (std::none_of(suite_.axes.begin(), suite_.axes.end(), is_same)) continue;
@@ -107,8 +107,8 @@ class SuiteReader : YamlReader {
                  item.key);
     }
   }
-  /// Values that are spelled apart and mean the same.
-  void refuse_equal_values() const {
+  /// Rejects values that are spelled differently and mean the same.
+  void reject_equal_values() const {
     for (std::size_t i = 0; i < axes_.size(); ++i) {
       if (suite_.axes[i].values.size() == axes_[i].size()) continue;
       fail_usage("{}: {}: two of its values are the same", axes_[i].front().where, suite_.axes[i].key);
@@ -143,7 +143,7 @@ class SuiteReader : YamlReader {
       suite_.confidence = ConfidenceTarget{1, 1000};
       for (const YamlEntry& item : as_map(entry)) read_confidence(item);
     } else {
-      refuse_unknown(entry, "",
+      reject_unknown(entry, "",
                      {"name", "about", "config", "set", "axes", "cases", "repeats", "seed", "vary_seed",
                       "timeout_seconds", "steady", "confidence"});
     }
@@ -156,7 +156,7 @@ class SuiteReader : YamlReader {
     } else if (entry.key == "required") {
       suite_.steady.required = as_bool(entry, "steady.");
     } else {
-      refuse_unknown(entry, "steady.", {"most_warmup_steps", "drift_percent", "required"});
+      reject_unknown(entry, "steady.", {"most_warmup_steps", "drift_percent", "required"});
     }
   }
   void read_confidence(const YamlEntry& entry) {
@@ -165,11 +165,11 @@ class SuiteReader : YamlReader {
     } else if (entry.key == "most_repeats") {
       suite_.confidence->most_repeats = as_integer(entry, 1, 1000, "confidence.");
     } else {
-      refuse_unknown(entry, "confidence.", {"target_percent", "most_repeats"});
+      reject_unknown(entry, "confidence.", {"target_percent", "most_repeats"});
     }
   }
 
-  /// A value as it would stand on the command line.
+  /// A value as written on the command line.
   std::string value_text(const YamlEntry& entry, const YamlValue& value) const {
     if (value.kind == YamlValue::Kind::scalar) return value.text;
     if (value.kind != YamlValue::Kind::list) reject(entry, "", "a value or a list");
@@ -202,7 +202,7 @@ class SuiteReader : YamlReader {
         } else if (part.key == "set") {
           settings = read_settings(part);
         } else {
-          refuse_unknown(part, "cases.", {"name", "set"});
+          reject_unknown(part, "cases.", {"name", "set"});
         }
       }
       if (name.empty()) fail_usage("{}: cases: each needs a name, {{name: ..., set: {{...}}}}", at(item.line));
@@ -236,16 +236,17 @@ class SuiteReader : YamlReader {
       add_factorial(axis + 1, extended);
     }
   }
-  /// A name of one line, short enough to be a folder's.
+  /// Rejects a name that has several lines or is too long for a folder.
   const std::string& require_name(const std::string& name) const {
     constexpr std::size_t longest = 200;
     if (const auto odd = std::find_if(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; });
         odd != name.end()) {
-      fail_usage("{}: {}: a name has no line ends or other control characters", file(), shown(name));
+      fail_usage("{}: {}: a name must not contain line ends or other control characters", file(), shown(name));
     }
     if (name.size() > longest) {
-      fail_usage("{}: {}...: a name of {} characters is no folder's ({} at most); name the cases in a list (cases:)",
-                 file(), shown(name.substr(0, 40)), name.size(), longest);
+      fail_usage(
+          "{}: {}...: a name of {} characters is too long for a folder ({} at most); name the cases in a list (cases:)",
+          file(), shown(name.substr(0, 40)), name.size(), longest);
     }
     return name;
   }
@@ -283,7 +284,7 @@ class SuiteReader : YamlReader {
 
 BenchCase case_of_config(const Config& config, const std::string& where) {
   if (config.train.steps > 0 && config.train.steps < fewest_steps) {
-    fail_usage("{}: train.steps: {} are too few to see where the warm-up ends, expected at least {}", where,
+    fail_usage("{}: train.steps: {} are too few to detect the end of the warm-up, expected at least {}", where,
                config.train.steps, fewest_steps);
   }
   BenchCase item;
@@ -311,7 +312,7 @@ AxisOption parse_axis(std::string_view assignment) {
     }
   }
   if (axis.values.size() == 1) {
-    fail_usage("{} {}: an axis has two values or more, parted by commas (-o sets one for every case)", axis_option,
+    fail_usage("{} {}: expected two or more values separated by commas (-o sets one value for every case)", axis_option,
                shown(assignment));
   }
   for (std::size_t i = 0; i < axis.values.size(); ++i) {

@@ -1,4 +1,4 @@
-// A benchmark suite from its YAML file: a base configuration, the cases to run it in, and how often.
+// A benchmark suite from its YAML file: a base configuration, its cases, and the number of repeats.
 //
 //   name: flags                        # folder of the results
 //   about: what the flags do           # printed above the table
@@ -9,11 +9,11 @@
 //   cases:                             # listed cases, each with what it sets
 //     - {name: search off, set: {flags.cudnn_exhaustive_search: false}}
 //   repeats: 5                         # fresh processes per case
-//   seed: 1                            # of the order
+//   seed: 1                            # of the order of runs
 //   vary_seed: false                   # true: repeat r trains with seed + r
 //   timeout_seconds: 600               # per run
 //   steady: {most_warmup_steps: 0, drift_percent: 10}
-//   confidence: {target_percent: 1, most_repeats: 20}   # go on until the interval of the median is this narrow
+//   confidence: {target_percent: 1, most_repeats: 20}   # repeat until the interval of the median is this narrow
 #pragma once
 
 #include "core/analysis/steady_state.h"
@@ -34,25 +34,25 @@ namespace ptrain {
 struct BenchAxis {
   std::string key;                     // of the configuration
   std::string label;                   // its last part, where no other axis shares it
-  std::vector<nlohmann::json> values;  // typed; the first is the base that effects are counted from
+  std::vector<nlohmann::json> values;  // typed; the first is the base for effects
 };
 
 struct BenchCase {
   std::string name;                 // "level=O1,batch_size=32", or as listed
-  std::string folder;               // name, fit for a folder
+  std::string folder;               // name made usable as a folder name
   std::vector<Override> overrides;  // the suite's `set`, then the case's own, then the command line's
   nlohmann::json settings;          // the case's own, typed
-  nlohmann::json work;              // keys that define it, by dotted name, where they are not the defaults
+  nlohmann::json work;              // keys that define it and differ from the defaults, by dotted name
   std::string config_hash;
-  std::int64_t seed = 0;  // of the training, at repeat 0
+  std::int64_t seed = 0;  // training seed at repeat 0
   bool evaluates = false;
-  std::map<std::string, std::string> environment;  // that its processes have besides this one's
-  std::string at_once_with;                        // cases that say the same are run at the same time; empty: alone
+  std::map<std::string, std::string> environment;  // added to this process's environment
+  std::string at_once_with;                        // cases with the same value run at the same time; empty: alone
 };
 
 struct ConfidenceTarget {
   double percent = 1;             // half width of the interval of the median step time
-  std::int64_t most_repeats = 0;  // where to stop in any case
+  std::int64_t most_repeats = 0;  // upper bound
 };
 
 struct Suite {
@@ -70,23 +70,23 @@ struct Suite {
   std::optional<ConfidenceTarget> confidence;
 };
 
-/// A case with what `config` says of it; name, overrides and settings are left to the caller. Throws Error{usage} when
-/// it has too few steps for a benchmark; `where` names it.
+/// A case with the values of `config`; the caller sets name, overrides and settings. Throws Error{usage} when it has
+/// too few steps for a benchmark; `where` names it in the message.
 BenchCase case_of_config(const Config& config, const std::string& where);
 
 /// An axis of the command line: `--axis amp.level=O0,O1`.
 struct AxisOption {
   std::string key;
-  std::vector<std::string> values;  // as they were written
+  std::vector<std::string> values;  // as written
 };
 
-/// Splits "key=v1,v2" at commas outside of brackets. Throws Error{usage} without two values or with one twice.
+/// Splits "key=v1,v2" at commas outside of brackets. Throws Error{usage} for fewer than two values or a repeated one.
 AxisOption parse_axis(std::string_view assignment);
 
-/// Reads a suite and resolves the configuration of every case, so that nothing is refused once runs have begun.
-/// `extra` overrides keys of every case. An axis of `axes` takes the place of the suite's of that key, else joins them,
-/// and the suite's name gets its label. With axes `file` may be a training configuration: then they are the suite, all
-/// else as a suite's defaults. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
+/// Reads a suite and resolves the configuration of every case, so that errors appear before the first run. `extra`
+/// overrides keys of every case. An axis of `axes` replaces the suite's axis of that key or is added, and the suite's
+/// name gets its label. With axes `file` may be a training configuration: then they form the suite, with a suite's
+/// defaults otherwise. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
 Suite load_suite(const std::filesystem::path& file, const Catalogs& catalogs, std::span<const Override> extra = {},
                  std::span<const AxisOption> axes = {});
 

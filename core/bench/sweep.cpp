@@ -45,7 +45,7 @@ class Sweep {
     return suite_.cases[index].seed + (suite_.vary_seed ? repeat : 0);
   }
 
-  /// Takes over the sweep that is there, or starts one.
+  /// Continues the sweep in the folder, or starts one.
   void open_folder() {
     lock_.emplace(options_.folder);
     const fs::path file = options_.folder / "suite.json";
@@ -54,8 +54,8 @@ class Sweep {
       const auto before = read_document<SuiteRecord>(file);
       const std::string difference = sweep_difference(before, suite_, {program_, options_.machine, options_.software});
       if (!difference.empty()) {
-        fail_usage("{}: has runs of another sweep: {}; --fresh replaces them, another --out keeps them", file.string(),
-                   difference);
+        fail_usage("{}: contains runs of another sweep: {}; --fresh replaces them, another --out keeps them",
+                   file.string(), difference);
       }
       sweep_ = before.sweep;
     }
@@ -108,7 +108,7 @@ class Sweep {
     return interval.half_width() / interval.estimate * 100 > suite_.confidence->percent;
   }
 
-  /// `index`, and the cases that are to run at the same time.
+  /// `index`, and the cases to run at the same time.
   std::vector<std::size_t> at_once_with(std::size_t index, std::int64_t round) {
     const std::string& group = suite_.cases[index].at_once_with;
     if (group.empty()) return {index};
@@ -130,7 +130,7 @@ class Sweep {
     return run;
   }
 
-  /// All at the same time. False when they were stopped.
+  /// Runs the cases at the same time. False when stopped.
   bool run_cases(const std::vector<std::size_t>& indices, std::int64_t repeat) {
     std::vector<std::future<std::optional<RunRecord>>> runs;
     for (const std::size_t index : indices) {
@@ -185,7 +185,7 @@ std::vector<std::string> shortages(const Suite& suite) {
   const bool evaluates =
       std::any_of(suite.cases.begin(), suite.cases.end(), [](const BenchCase& item) { return item.evaluates; });
   if (evaluates && suite.repeats > 1 && !suite.vary_seed) {
-    lines.emplace_back("accuracy will be of one training seed (vary_seed: true varies it)");
+    lines.emplace_back("accuracy will be measured with one training seed (vary_seed: true varies it)");
   }
   return lines;
 }
@@ -212,7 +212,8 @@ void write_suite(const Suite& suite, const BenchProgram& program, const Fingerpr
 void clear_runs(const fs::path& folder) {
   if (!fs::exists(folder / "runs")) return;
   if (!fs::exists(folder / "suite.json")) {
-    fail_usage("{}: is no benchmark's, so it is not removed (give another --out)", (folder / "runs").string());
+    fail_usage("{}: was not made by a benchmark, so it is not removed (give another --out)",
+               (folder / "runs").string());
   }
   fs::remove_all(folder / "runs");
 }

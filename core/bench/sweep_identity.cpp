@@ -19,7 +19,7 @@ std::string config_difference(const SuiteCase& before, const BenchCase& now) {
     const nlohmann::json earlier = before.work.value(key.name, fallback), later = now.work.value(key.name, fallback);
     if (earlier != later) add_change(text, key.name, to_text(earlier), to_text(later));
   }
-  return text.empty() ? "its configuration was another" : text;
+  return text.empty() ? "its configuration was different" : text;
 }
 
 }  // namespace

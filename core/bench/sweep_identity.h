@@ -1,4 +1,4 @@
-// Whether the runs in a folder are of the sweep that is to go on there.
+// Whether the runs in a folder belong to the sweep that is about to continue there.
 #pragma once
 
 #include "core/analysis/run_set.h"
@@ -10,19 +10,19 @@
 
 namespace ptrain {
 
-/// Whether `folder` is a benchmark's and a run of it was recorded.
+/// Whether `folder` belongs to a benchmark with at least one recorded run.
 bool has_records(const std::filesystem::path& folder);
 
-/// What a sweep runs with.
+/// The environment of a sweep.
 struct SweepSetting {
   const BenchProgram& program;
   const Fingerprint& machine;
   const Software& software;
 };
 
-/// What tells the sweep that `before` describes from one of `suite`: the machine, the suite, the program, a driver, a
-/// library, the seed of the order, a key of a case's configuration; the first of them, in words, with both values.
-/// Empty where the second goes on with the first. Repeats, and cases that only one has, do not matter.
+/// The first difference between the sweep of `before` and one of `suite`, in words with both values: machine, suite,
+/// program, driver, library, seed of the order, or a key of a case's configuration. Empty if the second can continue
+/// the first. Repeats, and cases that only one has, do not matter.
 std::string sweep_difference(const SuiteRecord& before, const Suite& suite, const SweepSetting& now);
 
 }  // namespace ptrain

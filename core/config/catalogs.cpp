@@ -37,7 +37,7 @@ const TaskEntry& Catalogs::find_task(std::string_view name) const {
   for (const TaskEntry& task : tasks_) {
     if (task.name == name) return task;
   }
-  fail_invariant("a model's row names a task that there is not");
+  fail_invariant("a model's row names an unknown task");
 }
 
 }  // namespace ptrain

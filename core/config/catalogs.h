@@ -1,5 +1,5 @@
-// What configurations may name: models, data sources, tasks and their metrics. The tables stand above, with the models,
-// the data and the tasks; a program puts them together and hands them to what loads, checks and documents
+// The names a configuration may use: models, data sources, tasks and their metrics. Their tables belong to higher
+// layers (models, data, tasks); a program combines them and passes them to the code that loads, checks and documents
 // configurations.
 #pragma once
 
@@ -17,15 +17,15 @@ namespace ptrain {
 
 class Catalogs {
  public:
-  /// In the order to list them.
+  /// In the order of listings.
   Catalogs(std::vector<ModelEntry> models, std::vector<DataSourceEntry> sources, std::vector<TaskEntry> tasks);
 
   const std::vector<ModelEntry>& models() const { return models_; }
   const std::vector<DataSourceEntry>& sources() const { return sources_; }
-  /// Every key, as config_keys() has it, with the names that it takes and the sources that read it.
+  /// Every key of config_keys(), completed with these names as choices and with the sources that read it.
   const std::vector<Key>& keys() const { return keys_; }
 
-  /// Throws Error{usage} when no model has this name (its own, not one of the others).
+  /// Throws Error{usage} when no model has this name (aliases do not count).
   const ModelEntry& find_model(std::string_view name) const;
   /// Throws Error{usage} when no source has this name.
   const DataSourceEntry& find_source(std::string_view name) const;

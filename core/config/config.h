@@ -1,5 +1,4 @@
-// The typed configuration: what one run does. Every member is bound to a key of the same dotted name in
-// core/config/keys.h.
+// The typed configuration of one run. Every member is bound to the key of the same dotted name in core/config/keys.h.
 #pragma once
 
 #include "core/config/config_enums.h"
@@ -16,22 +15,22 @@
 namespace ptrain {
 
 struct ModelConfig {
-  ModelEntry entry;  // model.name, which is required, is its name; loading finds the rest
+  ModelEntry entry;  // its name is model.name, which is required; loading looks up the rest
   ModelSize size = ModelSize::base;
-  std::int64_t classes = 0;             // output classes; 0: as many as the data has, settled by open_workload
-  std::string head = "classification";  // task of a model that serves several
+  std::int64_t classes = 0;             // output classes; 0: as in the data, resolved by open_workload
+  std::string head = "classification";  // task, for a model that supports several
   Stem stem = Stem::automatic;          // automatic: small for images of 64 px and below
-  bool blur_pool = false;               // a low-pass filter before pixels are left out (Zhang 2019)
-  bool zero_init_residual = true;       // each residual branch starts as nothing (Goyal et al. 2017)
+  bool blur_pool = false;               // low-pass filter before downsampling (Zhang 2019)
+  bool zero_init_residual = true;       // each residual branch starts at zero (Goyal et al. 2017)
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::erf;
   double dropout = 0.1;
-  std::int64_t segments = 3;  // of a clip, one frame of each
+  std::int64_t segments = 3;  // segments of a clip, with one frame each
   double stochastic_depth =
-      0.2;                      // probability that the last residual branch is left out of a sample; earlier ones less
-  std::int64_t vocab_size = 0;  // 0: as the vocabulary file has
+      0.2;  // stochastic depth: drop probability of the last residual branch; lower for earlier ones
+  std::int64_t vocab_size = 0;  // 0: as in the vocabulary file
   std::int64_t max_positions = 512;
-  std::int64_t hash_buckets = 1'000'001;  // rows of a table of words, which are numbered by hash
+  std::int64_t hash_buckets = 1'000'001;  // rows of a categorical feature's embedding table, indexed by hash
   std::int64_t embedding_size = 9;
   std::string weights;  // safetensors file to start from; empty: random
 };
@@ -47,8 +46,8 @@ struct ScalerConfig {
 };
 
 struct AmpConfig {
-  std::optional<AmpLevel> level = AmpLevel::O0;  // absent: auto, settled by settle_amp before anything is built
-  AmpDType dtype = AmpDType::automatic;          // automatic: the backend's, or the one that is measured to be faster
+  std::optional<AmpLevel> level = AmpLevel::O0;  // absent: auto, resolved by settle_amp before anything is built
+  AmpDType dtype = AmpDType::automatic;          // automatic: the backend's default, or the one measured to be faster
   std::vector<std::string> custom_white_list;
   std::vector<std::string> custom_black_list;
   ScalerConfig scaler;
@@ -60,19 +59,19 @@ struct FlagsConfig {
   std::int64_t conv_workspace_size_limit = 512;  // MiB
 };
 
-/// Names of a text table's columns; empty: found by the usual names.
+/// Names of a text table's columns; empty: found by default names.
 struct ColumnsConfig {
   std::string text;
   std::string second;
   std::string label;
 };
 
-/// What of the training samples is not trained on.
+/// The part of the training samples held out.
 struct SplitConfig {
-  double dev = 0;  // part of each class that is kept for evaluation; 0: none
+  double dev = 0;  // fraction of each class held out for evaluation; 0: none
 };
 
-/// What a class counts in the training loss: as much as is given for it, or so that all classes count alike.
+/// Class weights in the training loss: given ones, or inverse frequency.
 struct ClassWeights {
   static constexpr const char* word = "balanced";
 
@@ -89,7 +88,7 @@ struct DataConfig {
   std::string dev_file = "dev.tsv";
   TextEncoding encoding = TextEncoding::automatic;  // tsv
   ColumnsConfig columns;
-  std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as the training file has them
+  std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as in the training file
   std::int64_t first_label = 0;     // webdataset, tfrecord: number of the first class
   SplitConfig split;
   ImageSize image_size = 224;
@@ -101,8 +100,8 @@ struct DataConfig {
   std::string vocab;  // vocabulary file
   bool lowercase = true;
   Augmentation augment = Augmentation::automatic;
-  bool trivial_augment = false;           // one drawn change of each training image
-  double random_erasing = 0;              // probability that a rectangle of a training image is blanked
+  bool trivial_augment = false;           // TrivialAugment: one random operation per training image
+  double random_erasing = 0;              // probability of erasing a rectangle of a training image
   std::int64_t max_bad_samples = 100;     // undecodable samples to skip before failing
   std::int64_t synthetic_samples = 1024;  // per epoch
   ClassWeights class_weights;
@@ -132,77 +131,78 @@ struct OptimizerConfig {
 struct ScheduleConfig {
   ScheduleKind name = ScheduleKind::cosine;
   std::int64_t warmup_steps = 0;   // linear warm-up from 0 to lr
-  double warmup_ratio = 0.0;       // part of all steps; used when warmup_steps is 0
+  double warmup_ratio = 0.0;       // fraction of all steps; used when warmup_steps is 0
   std::vector<double> milestones;  // epochs, piecewise
   double gamma = 0.1;              // piecewise: factor at each milestone
   double end_lr = 0.0;             // cosine, linear, polynomial and warmup_stable_decay
   double power = 1.0;              // polynomial
-  double stable_ratio = 0.8;       // warmup_stable_decay: part of the steps after warm-up
+  double stable_ratio = 0.8;       // warmup_stable_decay: fraction of the steps after warm-up
   DecayShape decay_shape = DecayShape::linear;
 };
 
-/// Parts of a training with other images or batches, one entry for each; a list that is empty leaves everything as the
-/// run has it. At most one of the first three says where each part ends.
+/// Training phases with different image or batch sizes, one entry per phase; an empty list keeps the run's setting. At
+/// most one of the first three says where each phase ends.
 struct PhasesConfig {
-  std::vector<double> until;        // share of the training
-  std::vector<double> until_epoch;  // epochs from its start
+  std::vector<double> until;        // fraction of the training
+  std::vector<double> until_epoch;  // epochs from the start
   std::vector<double> until_step;
   std::vector<ImageSize> image_size;
   std::vector<double> batch_size;     // per rank
-  std::vector<double> lr_scale;       // of the schedule's rate; empty: as the batch to data.batch_size
-  std::vector<double> smallest_crop;  // share of an image's area
+  std::vector<double> lr_scale;       // factor of the schedule's rate; empty: batch_size / data.batch_size
+  std::vector<double> smallest_crop;  // fraction of an image's area
 
   bool any() const { return !until.empty() || !until_epoch.empty() || !until_step.empty(); }
 };
 
-/// Images that grow up to data.image_size.
+/// Progressive resizing: images grow up to data.image_size.
 struct ResizeConfig {
-  double from = 1.0;      // of data.image_size, at first; 1: they do not grow
-  double delay = 0.5;     // share of the training before they grow
-  double finetune = 0.2;  // share of it at full size, at the end
+  double from = 1.0;      // initial fraction of data.image_size; 1: constant size
+  double delay = 0.5;     // fraction of the training before they grow
+  double finetune = 0.2;  // fraction at full size, at the end
 };
 
-/// Groups of parameters, one entry for each; a list that is empty leaves everything as the run has it.
+/// Parameter groups, one entry per group; an empty list keeps the run's setting.
 struct GroupsConfig {
   std::vector<std::string> match;  // patterns of parameters' names
   std::vector<bool> trainable;
-  std::vector<double> lr_scale;      // of the schedule's rate
-  std::vector<double> weight_decay;  // in place of train.optimizer.weight_decay
+  std::vector<double> lr_scale;      // factor of the schedule's rate
+  std::vector<double> weight_decay;  // replaces train.optimizer.weight_decay
 
   bool any() const { return !match.empty(); }
 };
 
 struct TrainConfig {
   std::int64_t epochs = 1;
-  std::int64_t steps = 0;  // above 0: ends after so many steps, whatever epochs says
+  std::int64_t steps = 0;  // above 0: ends after this many steps, overriding epochs
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
   PhasesConfig phases;
   GroupsConfig groups;
   ResizeConfig resize;
   double label_smoothing = 0.0;
-  double mixup = 0.0;      // a of Beta(a, a), from which shares of mixed images are drawn; 0: none are mixed
-  double cutmix = 0.0;     // likewise, of images with a rectangle of others
-  double ema_decay = 0.0;  // of the moving average of the weights that is evaluated and exported; 0: none
+  double mixup = 0.0;      // alpha of Beta(alpha, alpha) for the mixing weights; 0: off
+  double cutmix = 0.0;     // likewise, for the area of the pasted rectangle
+  double ema_decay = 0.0;  // decay of the weights' moving average for evaluation and export; 0: off
   double clip_norm = 0.0;  // global gradient norm; 0: no clipping
   Tristate early_updates = Tristate::automatic;
   std::int64_t accumulate_steps = 1;
   std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency
   std::int64_t log_every_steps = 10;
-  std::int64_t patience = 0;  // evaluations without a better output.keep_best that end it; 0: none do
-  double target = 0;          // of target_metric, whose reaching ends it; 0: none
+  std::int64_t patience = 0;  // early stopping: evaluations without improvement of output.keep_best; 0: off
+  double target = 0;          // value of target_metric that ends training; 0: off
   std::string target_metric{primary_metric};
-  double time_limit_seconds = 0;  // of its steps and evaluations; 0: none
-  double test_delay_percent = 0;  // for tests of compare: part of each step's time that is waited after it
+  double time_limit_seconds = 0;  // for steps and evaluations together; 0: no limit
+  double test_delay_percent =
+      0;  // for tests of compare: each step is followed by a wait of this percentage of its time
 };
 
 struct EvalConfig {
-  std::int64_t every_epochs = 1;  // 0: no evaluation, unless every_steps says so
-  std::int64_t every_steps = 0;   // above 0: after so many steps, whatever every_epochs says
+  std::int64_t every_epochs = 1;  // 0: no evaluation, unless every_steps is set
+  std::int64_t every_steps = 0;   // above 0: after this many steps, overriding every_epochs
   AmpLevel amp = AmpLevel::O0;
   std::int64_t batch_size = 0;   // 0: data.batch_size
   std::int64_t max_samples = 0;  // 0: all
-  bool flip = false;             // each image mirrored too, and the logits added up
+  bool flip = false;             // also evaluate each image mirrored, and add the logits
 
   bool any() const { return every_epochs > 0 || every_steps > 0; }
 };
@@ -211,9 +211,9 @@ struct DistConfig {
   std::int64_t ranks = 1;
   DistMode mode = DistMode::automatic;
   std::int64_t bucket_mb = 25;
-  GradAverage average = GradAverage::fp32;  // in what gradients of low-precision parameters (O2) are averaged
+  GradAverage average = GradAverage::fp32;  // dtype for averaging gradients of low-precision parameters (O2)
   bool sync_batch_norm = false;
-  bool reproducible = false;  // losses do not depend on how many ranks share a step's micro-batches
+  bool reproducible = false;  // losses do not depend on the number of ranks
   std::int64_t timeout_seconds = 30;
 };
 
@@ -221,13 +221,13 @@ struct OutputConfig {
   std::string dir = "runs/latest";
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end and on a signal only
   std::int64_t keep_checkpoints = 3;
-  bool save = true;                  // the last checkpoint and the weights, at the end
-  std::string keep_best{no_metric};  // the weights of the evaluation that is best by it, in dir/best
-  bool predictions = false;          // the last evaluation's answers, in dir/predictions.jsonl
+  bool save = true;                  // save the last checkpoint and the weights at the end
+  std::string keep_best{no_metric};  // metric by which the best weights are kept, in dir/best
+  bool predictions = false;          // write predictions of the last evaluation to dir/predictions.jsonl
   std::string report;                // empty: report.json in dir
-  bool per_op = false;               // time every op in the report
-  bool trace = false;                // a timeline of a few steps, in dir/trace.json
-  bool fresh = false;                // what an earlier run left in dir is thrown away
+  bool per_op = false;               // time every op for the report
+  bool trace = false;                // write a timeline of a few steps to dir/trace.json
+  bool fresh = false;                // delete what an earlier run left in dir
 };
 
 struct Config {
@@ -237,9 +237,9 @@ struct Config {
   std::int64_t threads = 0;  // CPU threads of all ranks together; 0: all cores
   AmpConfig amp;
   FlagsConfig flags;
-  std::int64_t batch_norm_guard_every_steps = 0;  // cuda: 0: persistent batch norms are not compared
+  std::int64_t batch_norm_guard_every_steps = 0;  // cuda; 0: persistent batch norms are not compared
   bool tf32 = false;
-  bool deterministic = false;  // cuda: the same bits from every run
+  bool deterministic = false;  // cuda: bit-identical results in every run
   bool cuda_graphs = true;
   Fusion fusion = Fusion::full;
   bool memory_plan = true;

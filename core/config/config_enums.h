@@ -1,5 +1,5 @@
-// EnumNames that only a configuration means, with their names in YAML, reports and messages; those that other rooms act
-// on too are in core/base/choices.h.
+// Enumerations used only by the configuration, with their names in YAML, reports and messages; those that other code
+// uses too are in core/base/enums.h.
 #pragma once
 
 #include "core/base/enums.h"
@@ -30,14 +30,14 @@ struct EnumNames<Tristate> {
   static constexpr std::array<std::string_view, 3> names{"auto", "true", "false"};
 };
 
-/// What decodes JPEGs.
+/// JPEG decoder.
 enum class Decoder { automatic, cpu, gpu };
 template <>
 struct EnumNames<Decoder> {
   static constexpr std::array<std::string_view, 3> names{"auto", "cpu", "gpu"};
 };
 
-/// What one sample is, as models and data sources are matched by it: a DataKind, and clips apart from single images.
+/// Form of a sample, used to match models with data sources: a DataKind, with clips distinct from single images.
 enum class SampleForm { image, clip, text, table, tokens };
 template <>
 struct EnumNames<SampleForm> {

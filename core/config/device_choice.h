@@ -1,4 +1,4 @@
-// `device`: a kind of device, or one GPU of several.
+// The value of `device`: a kind of device, or one GPU of several.
 #pragma once
 
 #include "core/base/enums.h"
@@ -20,15 +20,15 @@ struct DeviceChoice {
       EnumNames<DeviceKind>::names[static_cast<std::size_t>(DeviceKind::cuda)];  // a number may follow
 
   DeviceKind kind = DeviceKind::automatic;
-  std::optional<int> gpu;  // its number among those that are visible; none: the first, or of a rank that of the rank
+  std::optional<int> gpu;  // index among the visible GPUs; none: the first, or the rank's own
 
   bool operator==(const DeviceChoice&) const = default;
 };
 
-/// "auto", "cpu", "cuda" or "cuda:1", in letters of either case; nothing for other texts.
+/// Parses "auto", "cpu", "cuda" or "cuda:1" in any case; nothing for other texts.
 std::optional<DeviceChoice> device_from_name(std::string_view name);
 std::string to_string(const DeviceChoice& device);
-/// Throws Error{usage} that names the option where `name` is none.
+/// Throws Error{usage} that names the option if `name` is no device.
 DeviceChoice device_of_option(std::string_view option, std::string_view name);
 
 }  // namespace ptrain

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t largest_side = 1 << 20;  // px, whose square and offsets are far from overflowing
+constexpr std::int64_t largest_side = 1 << 20;  // px; its square is far from overflowing
 
 std::optional<std::int64_t> parse_side(std::string_view text) {
   std::int64_t side = 0;

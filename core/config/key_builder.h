@@ -24,14 +24,14 @@ auto& reach(Object& object, First first, Rest... rest) {
 
 template <typename T>
 struct OptionalEnum : std::false_type {};
-/// A choice that may be left open, which is called auto.
+/// An enum that may be absent, spelled auto.
 template <typename E>
 struct OptionalEnum<std::optional<E>> : std::is_enum<E> {
   using Choice = E;
   static constexpr const char* open = "auto";
 };
 
-/// What a member of type T is in a file.
+/// The YAML type of a member of type T.
 template <typename T>
 constexpr KeyType deduce_key_type() {
   if constexpr (std::is_same_v<T, bool>) return KeyType::boolean;
@@ -46,7 +46,7 @@ constexpr KeyType deduce_key_type() {
   return KeyType::text;
 }
 
-/// The key `name` for the member that `path` leads to.
+/// Makes the key `name` for the member that `path` leads to.
 template <typename... Path>
 Key make_key(std::string name, std::string help, Path... path) {
   using T = std::remove_reference_t<decltype(reach(std::declval<Config&>(), path...))>;
@@ -64,7 +64,7 @@ Key make_key(std::string name, std::string help, Path... path) {
       return nlohmann::json(value ? std::string(enum_name(*value)) : Open::open);
     };
     key.set = [=](Config& config, const nlohmann::json& value) {
-      reach(config, path...) = choice_from_name<E>(value.get<std::string>());  // none of that name: auto
+      reach(config, path...) = choice_from_name<E>(value.get<std::string>());  // no such name: auto
     };
   } else if constexpr (std::is_enum_v<T>) {
     key.choices.assign(EnumNames<T>::names.begin(), EnumNames<T>::names.end());

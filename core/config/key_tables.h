@@ -15,11 +15,11 @@ std::vector<Key> numeric_keys();                                          // amp
 std::vector<Key> data_keys(const std::vector<DataSourceEntry>& sources);  // data
 std::vector<Key> train_keys();                                            // train: length, optimizer, schedule
 std::vector<Key> step_keys();    // train: what a step does, and how it is measured
-std::vector<Key> method_keys();  // train: phases, mixing, averages, early ends
+std::vector<Key> method_keys();  // train: phases, mixing, averages, early stopping
 std::vector<Key> run_keys();     // eval, dist, output, resume
 std::vector<Key> test_keys();    // hidden_keys()
 
-/// All of them, with the names of these models and sources as choices and in what is said of keys.
+/// All keys, with the names of these models and sources as choices and in help texts.
 std::vector<Key> make_keys(const std::vector<ModelEntry>& models, const std::vector<DataSourceEntry>& sources);
 
 }  // namespace ptrain

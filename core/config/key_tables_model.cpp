@@ -1,4 +1,4 @@
-// Keys of what is trained and on which numerics: model, device, amp, flags.
+// Keys of the model and its numerics: model, device, amp, flags.
 #include "core/config/key_builder.h"
 #include "core/config/key_tables.h"
 #include "core/config/text.h"
@@ -39,52 +39,53 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       spellings.emplace_back(lower_case(other), model.name);
     }
   }
-  Key head = model_key("head", &ModelConfig::head,
-                       "the task, of models that serve several: a class of some, or one value, trained by mean squared "
-                       "error on a column of numbers");
+  Key head =
+      model_key("head", &ModelConfig::head,
+                "task, for models that support several: classification, or regression of one value by mean squared "
+                "error on a column of numbers");
   if (!tasks.empty()) head.one_of(tasks);
   return {
-      make_key("model.name", fmt::format("what to train; the suite's names {} too", fmt::join(other_names, ", ")),
-               &Config::model, &ModelConfig::entry, &ModelEntry::name)
+      make_key("model.name", fmt::format("model to train; aliases: {}", fmt::join(other_names, ", ")), &Config::model,
+               &ModelConfig::entry, &ModelEntry::name)
           .one_of(names)
           .also_called(spellings)
           .must_be_set(),
-      model_key("size", &ModelConfig::size, "size when no weights say otherwise"),
-      model_key("classes", &ModelConfig::classes, "number of classes; 0: as many as the data has")
-          .between(0, 1'000'000),
+      model_key("size", &ModelConfig::size, "size, unless given by the weights"),
+      model_key("classes", &ModelConfig::classes, "number of classes; 0: as in the data").between(0, 1'000'000),
       head,
-      model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of no more pixels than 64x64"),
+      model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of at most 64x64 pixels"),
       model_key("blur_pool", &ModelConfig::blur_pool,
-                "a low-pass filter before pixels are left out (Zhang 2019), as timm places it"),
+                "low-pass filter before downsampling (Zhang 2019), placed as in timm"),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
-                "start each residual branch as nothing (torchvision's option of that name)"),
-      model_key(
-          "attention", &ModelConfig::attention,
-          "flash: tiled, without the score matrix; flash_mask: dropping what the CPU drops where flash leaves that "
-          "to cuDNN; math: plain"),
+                "start each residual branch at zero (as torchvision's option of that name)"),
+      model_key("attention", &ModelConfig::attention,
+                "flash: tiled, without the score matrix; flash_mask: as flash, with the CPU's dropout mask where flash "
+                "leaves it "
+                "to cuDNN; math: with the score matrix"),
       model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
       model_key("segments", &ModelConfig::segments,
-                "equal parts of a clip that a frame is read of each; 3 as Wang et al. 2016 train with")
+                "segments of equal length per clip, with one frame read from each; Wang et al. 2016 train with 3")
           .between(1, 64),
       model_key("dropout", &ModelConfig::dropout, "dropout probability").at_least(0).below(1),
-      model_key("stochastic_depth", &ModelConfig::stochastic_depth,
-                "probability that a sample skips the last residual branch; branch i of n: i / n of it")
+      model_key(
+          "stochastic_depth", &ModelConfig::stochastic_depth,
+          "stochastic depth: probability that a sample skips the last residual branch; branch i of n: i / n of it")
           .at_least(0)
           .below(1),
-      model_key("vocab_size", &ModelConfig::vocab_size, "token ids; 0: as data.vocab has").between(0, 10'000'000),
+      model_key("vocab_size", &ModelConfig::vocab_size, "number of token ids; 0: as in data.vocab")
+          .between(0, 10'000'000),
       model_key("weights", &ModelConfig::weights, "safetensors file to start from; empty: random weights"),
-      model_key("max_positions", &ModelConfig::max_positions, "longest sequence there are positions for")
+      model_key("max_positions", &ModelConfig::max_positions, "longest sequence with position embeddings")
           .between(2, 65536),
       model_key("hash_buckets", &ModelConfig::hash_buckets,
-                "rows of the table that a click's words, numbered by hash, are looked up in")
+                "rows of the embedding table for categorical features, which are indexed by hash")
           .between(1, 2147483647),
-      model_key("embedding_size", &ModelConfig::embedding_size, "numbers that a click's word is looked up as")
+      model_key("embedding_size", &ModelConfig::embedding_size, "embedding dimension of categorical features")
           .between(1, 4096),
-      make_key("device", "auto: cuda when a GPU is there and this build has it; cuda:1: of several GPUs the second",
-               &Config::device),
-      make_key("seed", "of weights, shuffling, augmentation and dropout", &Config::seed).between(0, 9007199254740992.0),
-      make_key("threads", "CPU threads of all ranks together; 0: all cores, or what a container grants",
-               &Config::threads)
+      make_key("device", "auto: cuda if this machine and this build have it; cuda:1: the second GPU", &Config::device),
+      make_key("seed", "random seed of weights, shuffling, augmentation and dropout", &Config::seed)
+          .between(0, 9007199254740992.0),
+      make_key("threads", "CPU threads of all ranks together; 0: all cores, or the container's limit", &Config::threads)
           .between(0, 4096),
   };
 }
@@ -93,12 +94,12 @@ std::vector<Key> numeric_keys() {
   return {
       amp_key(
           "level", &AmpConfig::level,
-          "auto: O1 where this machine is measured to be faster so, else O0; O0: fp32; O1: by op class; O2: everything "
-          "low, fp32 master weights"),
-      amp_key("dtype", &AmpConfig::dtype,
-              "auto: fp16 on cuda, bf16 on cpu, the other where it is measured to be faster"),
-      amp_key("custom_white_list", &AmpConfig::custom_white_list, "ops to run in low precision besides the level's"),
-      amp_key("custom_black_list", &AmpConfig::custom_black_list, "ops to keep in fp32 besides the level's"),
+          "auto: O1 where measured to be faster on this machine, else O0; O0: fp32; O1: by op class; O2: everything "
+          "in low precision, fp32 master weights"),
+      amp_key("dtype", &AmpConfig::dtype, "auto: fp16 on cuda, bf16 on cpu, unless the other is measured to be faster"),
+      amp_key("custom_white_list", &AmpConfig::custom_white_list,
+              "ops to run in low precision in addition to the level's"),
+      amp_key("custom_black_list", &AmpConfig::custom_black_list, "ops to keep in fp32 in addition to the level's"),
       scaler_key("enabled", &ScalerConfig::enabled, "loss scaling; auto: for fp16 only"),
       scaler_key("dynamic", &ScalerConfig::dynamic, "adapt the scale to overflows"),
       scaler_key("init", &ScalerConfig::init, "first loss scale").above(0),
@@ -115,20 +116,19 @@ std::vector<Key> numeric_keys() {
                "cuDNN's persistent batch norm; no effect on the CPU")
           .from_environment("FLAGS_cudnn_batchnorm_spatial_persistent"),
       flag_key("conv_workspace_size_limit", &FlagsConfig::conv_workspace_size_limit,
-               "MiB a convolution may use to work in")
+               "workspace limit of a convolution, in MiB")
           .between(0, 1'048'576),
       make_key("batch_norm_guard_every_steps",
-               "cuda: every so many steps, compare persistent batch norms' statistics with plain ones; 0: never",
+               "cuda: steps between comparisons of persistent batch norms' statistics with plain ones; 0: never",
                &Config::batch_norm_guard_every_steps)
           .between(0, 1e9),
-      make_key("tf32", "let fp32 convolutions and products use TF32 on cuda", &Config::tf32),
-      make_key("deterministic", "cuda: only kernels that add in a fixed order; the CPU always does",
+      make_key("tf32", "let fp32 convolutions and matrix products use TF32 on cuda", &Config::tf32),
+      make_key("deterministic", "cuda: use only kernels with a fixed order of summation, as on the CPU",
                &Config::deterministic),
       make_key("cuda_graphs", "cuda: record a step's launches once and replay them", &Config::cuda_graphs),
-      make_key("fusion",
-               "full: merge neighbouring ops, norms into convolutions where that is faster; always: there too",
+      make_key("fusion", "full: fuse neighbouring ops, and norms into convolutions where faster; always: everywhere",
                &Config::fusion),
-      make_key("memory_plan", "share memory between tensors that do not live together", &Config::memory_plan),
+      make_key("memory_plan", "share memory between tensors with disjoint lifetimes", &Config::memory_plan),
   };
 }
 

@@ -1,4 +1,4 @@
-// Keys of how it is trained: data, train, eval, dist, output.
+// Keys of training: data, train, eval, dist, output.
 #include "core/config/key_builder.h"
 #include "core/config/key_tables.h"
 #include "core/config/text.h"
@@ -9,7 +9,7 @@ namespace {
 constexpr double many_steps = 1e12;
 constexpr double many_samples = 1e10;
 constexpr const char* decoder_help =
-    "what decodes JPEGs; gpu: nvJPEG, on device cuda with one rank, at full size, where cpu reduces them as it "
+    "JPEG decoder; gpu: nvJPEG, on device cuda with one rank, at full size, whereas cpu downscales while it "
     "decodes; auto: cpu, as gpu has not been measured";
 
 template <typename Member>
@@ -17,11 +17,11 @@ Key data_key(std::string name, Member member, std::string help) {
   return make_key("data." + std::move(name), std::move(help), &Config::data, member);
 }
 using Sources = std::vector<DataSourceEntry>;
-/// "tsv and text: ", which begins the help of a key that these sources read.
+/// "tsv and text: ", the start of the help for a key that these sources read.
 std::string readers_among(const Sources& sources, std::string_view key) {
   return join_words(names_where(sources, [&](const auto& source) { return source.reads_key(key); }), "and") + ": ";
 }
-/// A key that only some sources read.
+/// Makes a key that only some sources read.
 template <typename Member>
 Key source_key(const Sources& all, const std::string& name, Member member, const std::string& help) {
   return data_key(name, member, readers_among(all, "data." + name) + help);
@@ -75,74 +75,79 @@ std::vector<Key> data_keys(const Sources& all) {
   const std::vector<std::string> names = names_where(all, [](const DataSourceEntry&) { return true; });
   const std::vector<std::string> split = names_where(all, [](const DataSourceEntry& s) { return s.can_split; });
   return {
-      data_key("source", &DataConfig::source, "form of the data set").one_of(names).must_be_set(),
+      data_key("source", &DataConfig::source, "format of the data set").one_of(names).must_be_set(),
       data_key("path", &DataConfig::path, "folder of the data set"),
       source_key(all, "train_file", &DataConfig::train_file,
-                 "training file below data.path; of tables .csv, .jsonl and .json are read as such, others as TSV"),
+                 "training file below data.path; tables: .csv, .jsonl and .json by extension, others as TSV"),
       source_key(all, "dev_file", &DataConfig::dev_file, "evaluation file below data.path"),
-      source_key(all, "encoding", &DataConfig::encoding, "of both files; auto: UTF-8, GB18030 or UTF-16, as each looks")
+      source_key(all, "encoding", &DataConfig::encoding,
+                 "encoding of both files; auto: UTF-8, GB18030 or UTF-16, detected per file")
           .also_called({{"utf8", "utf-8"}, {"gbk", "gb18030"}, {"gb2312", "gb18030"}, {"utf16", "utf-16"}}),
-      column_key(all, "text", &ColumnsConfig::text, "the sentences' name in the table's first row; empty: a usual one"),
-      column_key(all, "second", &ColumnsConfig::second, "name of a second sentence's column; empty with text: none"),
+      column_key(all, "text", &ColumnsConfig::text,
+                 "column of the sentences, named as in the first row; empty: a default name"),
+      column_key(all, "second", &ColumnsConfig::second, "column of a second sentence; empty with text: none"),
       column_key(all, "label", &ColumnsConfig::label,
-                 "the labels', or values', name in the table's first row; empty: a usual one"),
+                 "column of the labels or values, named as in the first row; empty: a default name"),
       source_key(all, "labels", &DataConfig::labels,
-                 "the labels in the order of their numbers; empty: numbers, or words sorted, of the training file"),
+                 "labels in the order of their numbers; empty: those of the training file, numbers or sorted words"),
       source_key(all, "first_label", &DataConfig::first_label,
-                 "label of the first class, where labels are numbers; ImageNet's records have 1")
+                 "number of the first class, for numeric labels; 1 in ImageNet's records")
           .between(0, 1'000'000),
       make_key("data.split.dev",
                join_words(split, "and") +
-                   " without evaluation samples: part of each class's training samples that takes their place, drawn "
+                   " without evaluation samples: fraction of each class's training samples held out instead, drawn "
                    "by seed; 0: none",
                &Config::data, &DataConfig::split, &SplitConfig::dev)
           .at_least(0)
           .below(1),
-      data_key("image_size", &DataConfig::image_size, "height and width in px, a number for both").between(8, 4096),
+      data_key("image_size", &DataConfig::image_size, "height and width in px, or one number for both")
+          .between(8, 4096),
       data_key("batch_size", &DataConfig::batch_size, "samples per rank and step").between(1, 1'048'576),
-      data_key("workers", &DataConfig::workers, "threads that load ahead; 0: load between steps").between(0, 256),
+      data_key("workers", &DataConfig::workers, "threads that load batches ahead; 0: load between steps")
+          .between(0, 256),
       data_key("decoder", &DataConfig::decoder, decoder_help),
       data_key("max_length", &DataConfig::max_length,
-               "tokens per sequence, [CLS] and [SEP] included; of running text, per block")
+               "tokens per sequence, [CLS] and [SEP] included, or per block of a language model")
           .between(3, 65536),
       data_key("padding", &DataConfig::padding,
-               "max_length: every sequence is filled up; none: a batch's sequences lie one behind the other"),
-      data_key("vocab", &DataConfig::vocab,
-               "vocabulary: WordPiece's vocab.txt, or a byte-level BPE's vocab.json with merges.txt beside it"),
+               "max_length: pad every sequence; none: concatenate a batch's sequences without padding"),
+      data_key(
+          "vocab", &DataConfig::vocab,
+          "vocabulary: WordPiece's vocab.txt, or a byte-level BPE's vocab.json with merges.txt in the same folder"),
       data_key("lowercase", &DataConfig::lowercase,
-               "lower-case and strip accents, as uncased WordPiece vocabularies want"),
-      data_key("augment", &DataConfig::augment, "of training images; auto: by source"),
+               "lower-case and strip accents, as uncased WordPiece vocabularies require"),
+      data_key("augment", &DataConfig::augment, "augmentation of training images; auto: by source"),
       data_key("trivial_augment", &DataConfig::trivial_augment,
-               "one change of each training image, drawn from fourteen, by a drawn amount (Mueller and Hutter 2021)"),
+               "TrivialAugment: one of fourteen operations per training image, of random strength (Mueller and Hutter "
+               "2021)"),
       data_key("random_erasing", &DataConfig::random_erasing,
-               "probability that a rectangle of a training image is blanked (Zhong et al. 2017)")
+               "probability of erasing a rectangle of a training image (Zhong et al. 2017)")
           .between(0, 1),
       data_key("max_bad_samples", &DataConfig::max_bad_samples, "undecodable samples to skip before failing")
           .between(0, many_samples),
-      data_key("synthetic_samples", &DataConfig::synthetic_samples, "samples of an epoch of synthetic data")
+      data_key("synthetic_samples", &DataConfig::synthetic_samples, "samples per epoch of synthetic data")
           .between(1, many_samples),
       data_key("class_weights", &DataConfig::class_weights,
-               "of each class in the training loss, by number; balanced: samples / (classes * the class's samples); "
-               "empty: all alike")
+               "weight of each class in the training loss, by number; balanced: samples / (classes * class samples); "
+               "empty: all equal")
           .above(0),
       data_key("sampling", &DataConfig::sampling,
-               "balanced: every class is drawn as often as every other, in as many samples as the data has"),
-      data_key("shuffle", &DataConfig::shuffle, "a new order every epoch"),
-      data_key("drop_last", &DataConfig::drop_last, "leave out an epoch's last, smaller batch"),
+               "balanced: draw every class equally often, with an unchanged number of samples"),
+      data_key("shuffle", &DataConfig::shuffle, "shuffle the samples every epoch"),
+      data_key("drop_last", &DataConfig::drop_last, "drop an epoch's last, smaller batch"),
   };
 }
 
 std::vector<Key> train_keys() {
   return {
-      train_key("epochs", &TrainConfig::epochs, "passes over the training data; 0: by train.steps")
+      train_key("epochs", &TrainConfig::epochs, "passes over the training data; 0: use train.steps")
           .between(0, 1'000'000),
-      train_key("steps", &TrainConfig::steps, "optimizer steps, before train.epochs; 0: by epochs")
+      train_key("steps", &TrainConfig::steps, "optimizer steps, overriding train.epochs; 0: use epochs")
           .between(0, many_steps),
-      optimizer_key("name", &OptimizerConfig::name,
-                    "update rule; muon: of matrices that layers multiply with, AdamW of all else"),
+      optimizer_key("name", &OptimizerConfig::name, "optimizer; muon: for weight matrices, with AdamW for all else"),
       optimizer_key("lr", &OptimizerConfig::lr, "peak learning rate").between(0, 1000),
       optimizer_key("momentum", &OptimizerConfig::momentum, "momentum, lars, rmsprop, muon").at_least(0).below(1),
-      optimizer_key("nesterov", &OptimizerConfig::nesterov, "momentum, muon: look ahead"),
+      optimizer_key("nesterov", &OptimizerConfig::nesterov, "momentum, muon: Nesterov momentum"),
       optimizer_key("beta1", &OptimizerConfig::beta1, "adam, adamw, lamb, muon: decay of the first moment")
           .at_least(0)
           .below(1),
@@ -159,28 +164,31 @@ std::vector<Key> train_keys() {
                     "decay norm parameters and biases too"),
       optimizer_key("trust_coefficient", &OptimizerConfig::trust_coefficient, "lars: layer-wise factor").above(0),
       optimizer_key("alpha", &OptimizerConfig::alpha, "rmsprop: decay of the squares").at_least(0).below(1),
-      optimizer_key("centered", &OptimizerConfig::centered, "rmsprop: by the gradients' variance, not their squares"),
+      optimizer_key("centered", &OptimizerConfig::centered,
+                    "rmsprop: normalize by the gradients' variance, not their squares"),
       optimizer_key("initial_accumulator", &OptimizerConfig::initial_accumulator,
-                    "adagrad: what sums of squares begin with")
+                    "adagrad: initial value of the sums of squares")
           .at_least(0),
       optimizer_key("row_wise", &OptimizerConfig::row_wise,
-                    "adagrad: one sum for each row of a table that is updated by rows, in place of one an element"),
-      optimizer_key("muon_scale", &OptimizerConfig::muon_scale,
-                    "muon: lr sqrt(max(1, rows / columns)), or 0.2 lr sqrt(max(rows, columns)), with which AdamW's lr "
-                    "and weight_decay fit"),
-      schedule_key("name", &ScheduleConfig::name, "course of the learning rate after warm-up"),
+                    "adagrad: one sum per row of an embedding table, rather than per element"),
+      optimizer_key(
+          "muon_scale", &OptimizerConfig::muon_scale,
+          "muon: lr sqrt(max(1, rows / columns)), or 0.2 lr sqrt(max(rows, columns)), which allows AdamW's lr "
+          "and weight_decay"),
+      schedule_key("name", &ScheduleConfig::name, "learning rate schedule after warm-up"),
       schedule_key("warmup_steps", &ScheduleConfig::warmup_steps, "steps of linear warm-up").between(0, many_steps),
-      schedule_key("warmup_ratio", &ScheduleConfig::warmup_ratio, "warm-up as part of all steps").between(0, 1),
+      schedule_key("warmup_ratio", &ScheduleConfig::warmup_ratio, "warm-up as a fraction of all steps").between(0, 1),
       schedule_key("milestones", &ScheduleConfig::milestones, "piecewise: epochs at which lr drops").above(0),
       schedule_key("gamma", &ScheduleConfig::gamma, "piecewise: factor at each milestone").above(0),
       schedule_key("end_lr", &ScheduleConfig::end_lr,
                    "cosine, linear, polynomial, warmup_stable_decay: learning rate at the end")
           .at_least(0),
-      schedule_key("power", &ScheduleConfig::power, "polynomial: exponent of what is left of the training").above(0),
+      schedule_key("power", &ScheduleConfig::power, "polynomial: exponent of the remaining fraction of the training")
+          .above(0),
       schedule_key("stable_ratio", &ScheduleConfig::stable_ratio,
-                   "warmup_stable_decay: part of the steps after warm-up that keep the full rate")
+                   "warmup_stable_decay: fraction of the steps after warm-up at the full rate")
           .between(0, 1),
-      schedule_key("decay_shape", &ScheduleConfig::decay_shape, "warmup_stable_decay: how the rate falls after that"),
+      schedule_key("decay_shape", &ScheduleConfig::decay_shape, "warmup_stable_decay: shape of the final decay"),
   };
 }
 
@@ -189,11 +197,11 @@ std::vector<Key> step_keys() {
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
       train_key("early_updates", &TrainConfig::early_updates,
-                "update parameters as soon as backward has read them, with the same bits: true: those of a MiB and "
+                "update parameters during backward, bit-identically; true: those of 1 MiB and "
                 "more, which "
-                "saves memory and may cost time; auto: of 16 MiB and more")
+                "saves memory and may cost time; auto: those of 16 MiB and more")
           .no_work(),
-      train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches whose gradients one step sums")
+      train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches per step, whose gradients are summed")
           .between(1, 65536),
       train_key("measure_after_steps", &TrainConfig::measure_after_steps, "first steps left out of the timing")
           .between(0, many_steps),
@@ -205,7 +213,7 @@ std::vector<Key> step_keys() {
 std::vector<Key> test_keys() {
   return {
       train_key("test_delay_percent", &TrainConfig::test_delay_percent,
-                "for tests of ptrain compare: makes every step this much longer by waiting")
+                "for tests of ptrain compare: lengthens every step by this percentage")
           .between(0, 1000)
           .no_work(),
   };
@@ -213,59 +221,57 @@ std::vector<Key> test_keys() {
 
 std::vector<Key> method_keys() {
   return {
-      phases_key("until", &PhasesConfig::until, "share of the training that each phase ends at; the last at 1")
+      phases_key("until", &PhasesConfig::until, "end of each phase as a fraction of the training; the last is 1")
           .between(0.0001, 1),
-      phases_key("until_epoch", &PhasesConfig::until_epoch, "or: epochs that each phase ends at").above(0),
-      phases_key("until_step", &PhasesConfig::until_step, "or: steps that each phase ends at").at_least(1),
+      phases_key("until_epoch", &PhasesConfig::until_epoch, "or: end of each phase in epochs").above(0),
+      phases_key("until_step", &PhasesConfig::until_step, "or: end of each phase in steps").at_least(1),
       phases_key("image_size", &PhasesConfig::image_size,
-                 "height and width of each phase's training images in px, a number for both")
+                 "height and width of each phase's training images in px, or one number for both")
           .between(8, 4096),
       phases_key("batch_size", &PhasesConfig::batch_size, "samples per rank and step of each phase")
           .between(1, 1'048'576),
       phases_key("lr_scale", &PhasesConfig::lr_scale,
-                 "of each phase's learning rate; by default its batch_size over data.batch_size")
+                 "learning rate factor of each phase; default: its batch_size / data.batch_size")
           .above(0),
       phases_key("smallest_crop", &PhasesConfig::smallest_crop,
-                 "area that a random crop of each phase has at least, as share of the image")
+                 "smallest area of a random crop in each phase, as a fraction of the image")
           .between(0.01, 1),
-      groups_key(
-          "match", &GroupsConfig::match,
-          "of each group of parameters, a pattern of their names: * stands for any letters, ? for one; the first "
-          "that matches a parameter has it"),
+      groups_key("match", &GroupsConfig::match,
+                 "name pattern of each parameter group: * matches any text, ? one character; the first "
+                 "match applies"),
       groups_key("trainable", &GroupsConfig::trainable,
-                 "false: the group's parameters keep their values, without gradients and moments; running statistics "
-                 "of its norms are updated all the same"),
-      groups_key("lr_scale", &GroupsConfig::lr_scale, "of the learning rate, for each group").at_least(0),
+                 "false: freeze the group's parameters, without gradients and moments; running statistics "
+                 "of its norms are still updated"),
+      groups_key("lr_scale", &GroupsConfig::lr_scale, "learning rate factor of each group").at_least(0),
       groups_key("weight_decay", &GroupsConfig::weight_decay,
-                 "of each group, in place of train.optimizer.weight_decay, for what that would decay")
+                 "weight decay of each group, replacing train.optimizer.weight_decay where that applies")
           .between(0, 10),
-      resize_key("from", &ResizeConfig::from, "size of the first training images over data.image_size; 1: all alike")
+      resize_key("from", &ResizeConfig::from, "initial image size as a fraction of data.image_size; 1: constant")
           .between(0.1, 1),
-      resize_key("delay", &ResizeConfig::delay, "share of the training at that size").at_least(0).below(1),
-      resize_key("finetune", &ResizeConfig::finetune, "share of the training at data.image_size, at its end")
+      resize_key("delay", &ResizeConfig::delay, "fraction of the training at that size").at_least(0).below(1),
+      resize_key("finetune", &ResizeConfig::finetune, "fraction of the training at data.image_size, at the end")
           .at_least(0)
           .below(1),
       train_key("mixup", &TrainConfig::mixup,
-                "mixes pairs of images in shares drawn from Beta(a, a) with this a (Zhang et al. 2018); 0: does not")
+                "mixup: alpha of Beta(alpha, alpha) for the mixing weight of image pairs (Zhang et al. 2018); 0: off")
           .between(0, 4),
       train_key("cutmix", &TrainConfig::cutmix,
-                "puts rectangles of images into others, shares drawn likewise (Yun et al. 2019); 0: does not")
+                "CutMix: alpha for the area pasted from another image (Yun et al. 2019); 0: off")
           .between(0, 4),
-      train_key(
-          "ema_decay", &TrainConfig::ema_decay,
-          "decay of the exponential moving average of the weights that is evaluated and exported; 0: none is kept")
+      train_key("ema_decay", &TrainConfig::ema_decay,
+                "decay of the exponential moving average of the weights, used for evaluation and export; 0: off")
           .at_least(0)
           .below(1),
       train_key("patience", &TrainConfig::patience,
-                "evaluations without a better output.keep_best after which training ends; 0: it goes on")
+                "early stopping: evaluations without improvement of output.keep_best before training ends; 0: off")
           .between(0, 1'000'000),
       train_key("target", &TrainConfig::target,
-                "value of train.target_metric at which training ends, and the time to it is reported; 0: none")
+                "value of train.target_metric that ends training; the time to it is reported; 0: off")
           .at_least(0),
       train_key("target_metric", &TrainConfig::target_metric,
-                "metric of the task that has to reach train.target in an evaluation; primary: its first"),
+                "metric of the task compared with train.target; primary: the task's first"),
       train_key("time_limit_seconds", &TrainConfig::time_limit_seconds,
-                "training time after which it ends in order, with checkpoint and evaluation; 0: none")
+                "training time after which the run ends regularly, with checkpoint and evaluation; 0: no limit")
           .at_least(0),
   };
 }
@@ -273,42 +279,46 @@ std::vector<Key> method_keys() {
 std::vector<Key> run_keys() {
   return {
       eval_key("every_epochs", &EvalConfig::every_epochs, "epochs between evaluations; 0: none").between(0, 1'000'000),
-      eval_key("every_steps", &EvalConfig::every_steps, "steps between evaluations, in place of epochs; 0: by epochs")
+      eval_key("every_steps", &EvalConfig::every_steps,
+               "steps between evaluations, overriding every_epochs; 0: use every_epochs")
           .between(0, many_steps),
       eval_key("amp", &EvalConfig::amp, "AMP level of evaluation"),
-      eval_key("batch_size", &EvalConfig::batch_size, "0: as data.batch_size").between(0, 1'048'576),
+      eval_key("batch_size", &EvalConfig::batch_size, "batch size of evaluation; 0: data.batch_size")
+          .between(0, 1'048'576),
       eval_key("max_samples", &EvalConfig::max_samples, "samples to evaluate, evenly spaced over the data; 0: all")
           .between(0, many_samples),
-      eval_key("flip", &EvalConfig::flip, "evaluates each image mirrored too, and adds up the logits"),
+      eval_key("flip", &EvalConfig::flip, "also evaluate each image mirrored, and add the logits"),
       dist_key("ranks", &DistConfig::ranks, "data-parallel workers").between(1, 65536),
       dist_key("mode", &DistConfig::mode, "parallel_graph: threads; multi_process: processes; auto: as launched"),
-      dist_key("bucket_mb", &DistConfig::bucket_mb, "gradients exchanged at once, in MiB").between(1, 65536),
+      dist_key("bucket_mb", &DistConfig::bucket_mb, "size of an all-reduce bucket of gradients, in MiB")
+          .between(1, 65536),
       dist_key("average", &DistConfig::average,
-               "of O2's low-precision gradients: in fp32, or in the gradient's type, half the bytes"),
+               "dtype for averaging O2's low-precision gradients: fp32, or the gradient's own, with half the bytes"),
       dist_key("sync_batch_norm", &DistConfig::sync_batch_norm, "batch statistics over all ranks"),
       dist_key("reproducible", &DistConfig::reproducible,
-               "adds up in the data's order: micro-batches of one size give any number of ranks the same losses"),
-      dist_key("timeout_seconds", &DistConfig::timeout_seconds, "within which a dead or hung rank ends the run")
+               "sum in the data's order: with equal micro-batches, losses do not depend on the number of ranks"),
+      dist_key("timeout_seconds", &DistConfig::timeout_seconds, "time after which a dead or hung rank ends the run")
           .between(1, 1'000'000),
-      output_key("dir", &OutputConfig::dir, "folder of report, metrics and checkpoints"),
-      output_key("checkpoint_every_steps", &OutputConfig::checkpoint_every_steps, "0: at the end and on a signal only")
+      output_key("dir", &OutputConfig::dir, "folder for report, metrics and checkpoints"),
+      output_key("checkpoint_every_steps", &OutputConfig::checkpoint_every_steps,
+                 "steps between checkpoints; 0: at the end and on a signal only")
           .between(0, many_steps),
-      output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "newest checkpoints to keep")
+      output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "number of newest checkpoints to keep")
           .between(1, 1'000'000),
+      output_key("keep_best", &OutputConfig::keep_best,
+                 "keep the best model by this metric of the task in output.dir/best; "
+                 "primary: the task's first; none: off"),
       output_key(
-          "keep_best", &OutputConfig::keep_best,
-          "keeps the model of the evaluation that is best by this metric of the task in output.dir's folder best; "
-          "primary: by its first; none: keeps none"),
-      output_key("predictions", &OutputConfig::predictions,
-                 "writes predictions.jsonl in output.dir: every sample's answer in the last evaluation, by the final "
-                 "weights, which the report's accuracy is of"),
+          "predictions", &OutputConfig::predictions,
+          "write output.dir/predictions.jsonl: the prediction for every sample of the last evaluation, by the same "
+          "final weights as the report's accuracy"),
       output_key("report", &OutputConfig::report, "report file; empty: report.json in output.dir"),
       output_key("save", &OutputConfig::save, "write the last checkpoint and model.safetensors at the end"),
       output_key("per_op", &OutputConfig::per_op, "time every op for the report"),
       output_key("trace", &OutputConfig::trace,
-                 "writes trace.json in output.dir: a timeline of five steps behind the warm-up, op by op, for "
+                 "write output.dir/trace.json: a timeline of five steps after the warm-up, op by op, for "
                  "chrome://tracing and ui.perfetto.dev"),
-      output_key("fresh", &OutputConfig::fresh, "throw away what an earlier run left in output.dir"),
+      output_key("fresh", &OutputConfig::fresh, "delete what an earlier run left in output.dir"),
       make_key("resume", "none, auto (newest good checkpoint in output.dir) or a checkpoint's path", &Config::resume)
           .no_work(),
   };

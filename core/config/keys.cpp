@@ -1,4 +1,4 @@
-// The joined key table and what is derived from it alone: look-up, description, echo, hash.
+// The complete key table and what is derived from it alone: lookup, description, echo, hash.
 #include "core/config/keys.h"
 
 #include "core/base/hash.h"
@@ -152,7 +152,7 @@ std::string describe(const Key& key) {
 }
 
 std::string describe_briefly(const Key& key) {
-  constexpr std::size_t most_shown = 16;  // more fill a screen
+  constexpr std::size_t most_shown = 16;  // more would fill a screen
   if (key.choices.size() <= most_shown) return describe(key);
   return fmt::format("one of {} that ptrain list keys shows", key.choices.size());
 }
@@ -161,7 +161,7 @@ nlohmann::json default_value(const Key& key) { return key.get(Config{}); }
 
 namespace {
 
-/// Puts `value` where the dotted `name` says.
+/// Stores `value` under the dotted `name`.
 void put(nlohmann::json& tree, const std::string& name, nlohmann::json value) {
   nlohmann::json* node = &tree;
   std::size_t begin = 0;

@@ -1,5 +1,5 @@
-// The one declaration of every configuration key: name, type, default, range, choices, help and the member it sets.
-// Parser, command-line overrides, listings, JSON Schema and the report's echo all read this table.
+// The single declaration of every configuration key: name, type, default, range, choices, help and the member it sets.
+// The parser, command-line overrides, listings, JSON Schema and the report's echo all use this table.
 #pragma once
 
 #include "core/config/config.h"
@@ -41,14 +41,14 @@ struct Key {
   bool exclusive_minimum = false;
   bool exclusive_maximum = false;
   std::vector<std::string> choices;                              // choice keys
-  std::string word;                                              // that a list key takes in place of a list
-  std::string numbered;                                          // the choice that a number may follow: cuda:1
-  std::vector<std::pair<std::string, std::string>> other_names;  // further spellings of a choice, lower case
+  std::string word;                                              // a word that a list key accepts instead of a list
+  std::string numbered;                                          // the choice that may be followed by a number: cuda:1
+  std::vector<std::pair<std::string, std::string>> other_names;  // aliases of a choice, in lower case
   std::string environment;                                       // variable that sets it
   bool required = false;
-  bool defines_work = true;  // part of config_hash: false where another value makes no other work (output, resume)
+  bool defines_work = true;  // part of config_hash; false if it does not change the work (output, resume)
   std::function<nlohmann::json(const Config&)> get;
-  /// Takes JSON of the key's type, as check_value returns it.
+  /// Sets the member from JSON of the key's type, as returned by check_value.
   std::function<void(Config&, const nlohmann::json&)> set;
 
   Key& between(double low, double high);
@@ -62,32 +62,32 @@ struct Key {
   Key& no_work();
 };
 
-/// Every key, in the order of Config's members, but for what Catalogs know: which models and data sources there are.
+/// Every key, in the order of Config's members, without what Catalogs add: the names of models and data sources.
 const std::vector<Key>& config_keys();
-/// Keys that only tests of this program set. They are set as the others are, and neither listed, suggested nor in the
-/// schema; a configuration's JSON has them only where they are not at their defaults.
+/// Keys for tests of this program only. They can be set like the others, but are not listed, suggested or in the
+/// schema; a configuration's JSON includes them only if they differ from their defaults.
 const std::vector<Key>& hidden_keys();
-/// The listed keys and, behind them, the hidden ones.
+/// The listed keys, then the hidden ones.
 const std::vector<Key>& all_keys();
 /// Null when there is no key of this name, hidden or not.
 const Key* find_key(std::string_view name);
 /// Whether some key's name starts with `name` and a dot ("train", "train.optimizer").
 bool is_section(std::string_view name);
-/// Whether it is a section all of whose keys are lists. A file may write it as rows too: a list of mappings, each with
-/// an entry for some of these keys.
+/// Whether it is a section of list keys only. A file may also write it as rows: a list of mappings, each with an entry
+/// for some of these keys.
 bool is_table(std::string_view section);
-/// "integer from 1 to 65536", "one of O0|O1|O2": what a value of this key looks like.
+/// Describes the values of this key: "integer from 1 to 65536", "one of O0|O1|O2".
 std::string describe(const Key& key);
-/// The same for a message: where choices are many, how many and what shows them.
+/// The same for a message: many choices are replaced by their number and the command that lists them.
 std::string describe_briefly(const Key& key);
 
-/// The default of every key, by key: get(Config{}).
+/// The default of the key, from Config{}.
 nlohmann::json default_value(const Key& key);
-/// The resolved configuration as nested JSON with every listed key in it; what reports echo. Parsing it gives it back.
+/// The resolved configuration as nested JSON with every listed key, as echoed by reports. It can be parsed back.
 nlohmann::json to_json(const Config& config);
 /// The keys that define a run's work and their values, by dotted name.
 nlohmann::json describe_work(const Config& config);
-/// Those of them that are not at their defaults.
+/// Those of them that differ from their defaults.
 nlohmann::json describe_changed_work(const Config& config);
 /// "fnv1a64:" and 16 hex digits over the canonical JSON of the keys that define the work (not output.* and resume):
 /// runs of equal hash do the same work.

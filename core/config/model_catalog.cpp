@@ -27,7 +27,7 @@ SampleForm ModelEntry::form() const {
     case DataKind::tokens:
       return SampleForm::tokens;
   }
-  fail_invariant("a model that reads no kind of data");
+  fail_invariant("a model reads no kind of data");
 }
 
 }  // namespace ptrain

@@ -1,5 +1,5 @@
-// What the configuration asks about models: their names and which keys each reads. The table stands above, in
-// models/registry.cpp.
+// What the configuration needs to know of models: their names and the keys that each reads. The table is in a higher
+// layer, models/registry.cpp.
 #pragma once
 
 #include "core/base/data_kind.h"
@@ -13,7 +13,7 @@
 
 namespace ptrain {
 
-/// What others came to with a model, and where they say so.
+/// Accuracy of a published model, and its source.
 struct PublishedAccuracy {
   double top1 = 0;  // %
   std::string source;
@@ -21,25 +21,25 @@ struct PublishedAccuracy {
 };
 
 struct ModelEntry {
-  std::string name;                      // what model.name takes and reports say
-  std::vector<std::string> other_names;  // taken too, in any case: those that the suite publishes
-  std::string family;                    // as it is published
+  std::string name;                      // in model.name and reports
+  std::vector<std::string> other_names;  // aliases, in any case: those of published benchmark suites
+  std::string family;                    // as published
   DataKind reads = DataKind::image;
   std::vector<std::string> keys;       // read by this model, but not by every other
-  std::vector<std::string> tasks;      // of core/tasks; of several model.head asks for one
-  MainWork work = MainWork::products;  // by whose rates low precision is advised
-  std::string weights = {};  // the library whose names its weights bear in files, and its model where named apart
+  std::vector<std::string> tasks;      // of core/tasks; model.head selects one of several
+  MainWork work = MainWork::products;  // whose rates decide on low precision
+  std::string weights = {};            // library whose weight names files use, with its model's name if different
   std::optional<PublishedAccuracy> published = {};
 
   bool reads_key(std::string_view key) const;
-  /// Whether a sample is a clip of several frames, not one image.
+  /// Whether a sample is a clip of several frames rather than one image.
   bool reads_clips() const { return reads_key("model.segments"); }
-  /// What a sample is that it reads.
+  /// The form of the samples that it reads.
   SampleForm form() const;
 };
 
 struct Config;
-/// The name of the task that is trained: the model's, or the one that model.head stands for.
+/// Name of the task to train: the model's only one, or the one selected by model.head.
 std::string task_name(const Config& config);
 
 }  // namespace ptrain

@@ -13,7 +13,7 @@ void add_range(json& schema, const Key& key) {
   if (std::isfinite(key.maximum)) schema[key.exclusive_maximum ? "exclusiveMaximum" : "maximum"] = key.maximum;
 }
 
-/// The choices; a choice named true or false is written as a boolean too.
+/// The choices; a choice named true or false may also be a boolean.
 json spellings(const Key& key) {
   json names = key.choices;
   for (const std::string& choice : key.choices) {
@@ -22,7 +22,7 @@ json spellings(const Key& key) {
   return names;
 }
 
-/// A side, or two as text; in place of a list of sizes also as a list.
+/// A side, or two as text; within a list of sizes, also a list.
 json size_schema(const Key& key, bool listed) {
   json side = {{"type", listed ? "number" : "integer"}};
   add_range(side, key);
@@ -82,14 +82,14 @@ json make_key_schema(const Key& key) {
   return schema;
 }
 
-/// An object schema, made where there is none yet.
+/// Returns the schema's properties, created if missing.
 json& find_properties(json& schema) {
   schema["type"] = "object";
   schema["additionalProperties"] = false;
   return schema["properties"];
 }
 
-/// Lets a table be written as a list of rows too.
+/// Allows a table to be written as a list of rows.
 void allow_rows(json& table) {
   json row = {{"type", "object"}, {"additionalProperties", false}};
   for (const auto& [name, column] : table["properties"].items()) {
@@ -100,7 +100,7 @@ void allow_rows(json& table) {
   table["items"] = row;
 }
 
-/// Of every table below `schema`, the section `name` ("" for the top).
+/// Does so for every table below `schema`, the section `name` ("" for the top).
 void allow_rows_below(json& schema, const std::string& name) {
   for (auto& [key, below] : schema["properties"].items()) {
     const std::string section = name.empty() ? key : name + "." + key;
@@ -118,7 +118,7 @@ void allow_rows_below(json& schema, const std::string& name) {
 json config_schema(const std::vector<Key>& keys) {
   json root = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                {"title", "ptrain configuration"},
-               {"description", "Made from the key table; names of choices are taken in any case."}};
+               {"description", "Generated from the key table; choices are case-insensitive."}};
   for (const Key& key : keys) {
     json* node = &root;
     std::size_t begin = 0;
@@ -130,8 +130,8 @@ json config_schema(const std::vector<Key>& keys) {
   allow_rows_below(root, "");
   root["properties"]["base"] = {{"type", "string"},
                                 {"description",
-                                 "another configuration, from this one's folder on, whose keys hold "
-                                 "where this one sets none"}};
+                                 "another configuration, relative to this one's folder, whose keys apply "
+                                 "unless set here"}};
   return root;
 }
 

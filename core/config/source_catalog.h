@@ -1,5 +1,5 @@
-// What the configuration asks about data sources: their names, what samples each gives and which keys it reads. The
-// table stands above, in core/data/registry.cpp.
+// What the configuration needs to know of data sources: their names, the samples each gives and the keys it reads. The
+// table is in a higher layer, core/data/registry.cpp.
 #pragma once
 
 #include "core/config/config_enums.h"
@@ -10,20 +10,20 @@
 
 namespace ptrain {
 
-/// A key that a source cannot do without, and what it has to name.
+/// A key that a source requires, and what it names.
 struct RequiredKey {
   std::string name;
   std::string what;
 };
 
 struct DataSourceEntry {
-  std::string name;                            // what data.source takes and reports say
-  std::vector<SampleForm> gives;               // of several, the form that the model reads
-  std::string help;                            // its files, and what lies in them
+  std::string name;                            // in data.source and reports
+  std::vector<SampleForm> gives;               // of several, the model's form is used
+  std::string help;                            // its files and their contents
   std::vector<std::string> keys = {};          // read by this source, but not by every other
-  std::vector<RequiredKey> required = {};      // besides data.path, which every source needs that reads it
-  bool can_split = false;                      // data.split.dev takes a part of its training samples for evaluation
-  std::vector<std::string> targets{"labels"};  // tensors that it can give for a task to learn
+  std::vector<RequiredKey> required = {};      // in addition to data.path, which is required if read
+  bool can_split = false;                      // data.split.dev can hold out training samples for evaluation
+  std::vector<std::string> targets{"labels"};  // target tensors that it can provide for a task
 
   bool reads_key(std::string_view key) const;
   bool gives_form(SampleForm form) const;
@@ -33,7 +33,7 @@ struct DataSourceEntry {
   bool has_encoded_images() const { return reads_key("data.decoder"); }
 };
 
-/// The names of those of `sources` that `fits` holds for, in order.
+/// The names of the `sources` for which `fits` is true, in order.
 template <typename Fits>
 std::vector<std::string> names_where(const std::vector<DataSourceEntry>& sources, Fits fits) {
   std::vector<std::string> names;

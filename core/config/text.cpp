@@ -58,7 +58,7 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  if (word.size() < 3 || word.size() > 64) return {};  // no typing mistake
+  if (word.size() < 3 || word.size() > 64) return {};  // too short or too long for a typo
   const std::string wanted = lower_case(word);
   const std::string* best = nullptr;
   int best_distance = std::max(1, static_cast<int>(word.size()) / 3) + 1;

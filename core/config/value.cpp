@@ -11,7 +11,7 @@
 namespace ptrain {
 namespace {
 
-/// A scalar's place in messages and the key it is for.
+/// A scalar's location for messages, and its key.
 struct Target {
   const Key& key;
   std::string_view where;
@@ -45,13 +45,13 @@ void check_range(const Target& target, double value, std::string_view text) {
   if (low || high) target.reject(text);
 }
 
-/// "a number", "an integer": the type without its range, for what is no number at all.
-[[noreturn]] void refuse_type(const Target& target, std::string_view type, std::string_view got) {
+/// Rejects a value that is no number: "a number", "an integer", the type without its range.
+[[noreturn]] void reject_type(const Target& target, std::string_view type, std::string_view got) {
   fail_usage("{}: {}: expected {}, got {}", target.where, target.key.name, type, got);
 }
 
-/// 017 is 15 in YAML 1.1 and 17 in YAML 1.2.
-void refuse_leading_zero(const Target& target, std::string_view text) {
+/// Rejects a leading zero: 017 is 15 in YAML 1.1 and 17 in YAML 1.2.
+void reject_leading_zero(const Target& target, std::string_view text) {
   const std::size_t digit = text.find_first_not_of("+-");
   if (digit >= text.size() || digit + 1 >= text.size() || text[digit] != '0') return;
   if (text[digit + 1] < '0' || text[digit + 1] > '9') return;
@@ -61,16 +61,16 @@ void refuse_leading_zero(const Target& target, std::string_view text) {
 
 double read_number(const Target& target, const YamlValue& value) {
   const auto number = value.quoted ? std::nullopt : parse_whole<double>(value.text);
-  if (number) refuse_leading_zero(target, value.text);
-  if (!number || !std::isfinite(*number)) refuse_type(target, "a number", shown(value.text));
+  if (number) reject_leading_zero(target, value.text);
+  if (!number || !std::isfinite(*number)) reject_type(target, "a number", shown(value.text));
   check_range(target, *number, value.text);
   return *number;
 }
 
 std::int64_t read_integer(const Target& target, const YamlValue& value) {
   const auto integer = value.quoted ? std::nullopt : parse_whole<std::int64_t>(value.text);
-  if (integer) refuse_leading_zero(target, value.text);
-  if (!integer) refuse_type(target, "an integer", shown(value.text));
+  if (integer) reject_leading_zero(target, value.text);
+  if (!integer) reject_type(target, "an integer", shown(value.text));
   check_range(target, static_cast<double>(*integer), value.text);
   return *integer;
 }
@@ -113,7 +113,7 @@ void check_sides(const Target& target, ImageSize size, std::string_view text) {
   check_range(target, size.width, text);
 }
 
-/// A side, or HEIGHTxWIDTH, as to_json() gives them.
+/// Reads a side, or HEIGHTxWIDTH, in the form of to_json().
 nlohmann::json read_image_size(const Target& target, const YamlValue& value) {
   if (value.text.find('x') == std::string::npos) return read_integer(target, value);
   const std::optional<ImageSize> size = parse_image_size(value.text);
@@ -122,7 +122,7 @@ nlohmann::json read_image_size(const Target& target, const YamlValue& value) {
   return to_json(*size);
 }
 
-/// Of a list of sizes, where sides may be written as any whole number, as 64.0.
+/// Reads an item of a list of sizes, where a side may be any whole number, such as 64.0.
 nlohmann::json read_listed_size(const Target& target, const YamlValue& value) {
   if (value.text.find('x') != std::string::npos) return read_image_size(target, value);
   const double side = read_number(target, value);
@@ -130,7 +130,7 @@ nlohmann::json read_listed_size(const Target& target, const YamlValue& value) {
   return side;
 }
 
-/// [HEIGHT, WIDTH].
+/// Reads [HEIGHT, WIDTH].
 nlohmann::json size_of_pair(const Target& target, const YamlValue& value) {
   if (value.items.size() != 2) target.reject("a list of " + std::to_string(value.items.size()));
   std::int64_t sides[2];
@@ -164,7 +164,7 @@ nlohmann::json read_scalar(const Target& target, const YamlValue& value, KeyType
 /// The type of a list's items.
 KeyType item_type(KeyType list) {
   if (list == KeyType::number_list) return KeyType::number;
-  if (list == KeyType::image_size_list) return list;  // whose items are written in more ways than a single size
+  if (list == KeyType::image_size_list) return list;  // its items may be written in more ways than a single size
   return list == KeyType::boolean_list ? KeyType::boolean : KeyType::text;
 }
 

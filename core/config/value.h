@@ -1,4 +1,4 @@
-// One value of one key: from what the user wrote to checked JSON.
+// Converts a user's value for one key to checked JSON.
 #pragma once
 
 #include "core/config/keys.h"
@@ -10,8 +10,8 @@
 
 namespace ptrain {
 
-/// `value` as JSON of the key's type, within its range and choices.
-/// Throws Error{usage}: "WHERE: KEY: expected ..., got ...".
+/// Converts `value` to JSON of the key's type, within its range and choices. Throws Error{usage}: "WHERE: KEY: expected
+/// ..., got ...".
 nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where);
 
 /// The same for text from a command line or the environment: lists are "a,b" or "[a, b]", texts are taken as they are.

@@ -1,4 +1,4 @@
-// A document as people write it, as a tree with line numbers: mappings, lists and scalars.
+// A YAML document as a tree with line numbers: mappings, lists and scalars.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct YamlEntry;
 struct YamlValue {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
-  bool quoted = false;  // a scalar in quotes is text, whatever it looks like
+  bool quoted = false;  // a quoted scalar is always text
   int line = 0;         // from 1
   std::string text;     // scalar
   std::vector<YamlValue> items;
@@ -26,7 +26,7 @@ struct YamlEntry {
   YamlValue value;
 };
 
-/// A mapping's entry; null when it has none of that key.
+/// A mapping's entry with this key; null: none.
 inline const YamlEntry* find_entry(const YamlValue& map, std::string_view key) {
   const auto found = std::ranges::find(map.entries, key, &YamlEntry::key);
   return found == map.entries.end() ? nullptr : &*found;

@@ -1,4 +1,4 @@
-// Clips, folders of frames, and folders of them; frames are chosen, resized and cropped as evaluations do it.
+// Reads clips: folders of frames, and folders of them; frames are chosen, resized and cropped as in evaluations.
 #include "core/data/image/clip.h"
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"
@@ -43,17 +43,17 @@ class ClipInputs final : public InferenceDataset {
   ImageTransform transform_;
 };
 
-/// Every folder of frames at `path` and below it.
+/// Adds every folder of frames at `path` and below.
 void add(const std::string& path, const DatasetInfo& data, std::vector<Clip>& clips) {
   std::error_code error;
   if (!fs::exists(path, error)) fail("{}: no such folder of frames", path);
   if (!fs::is_directory(path, error)) {
-    fail("{}: is a file: expected a clip, a folder of {} frames or more, or a folder of clips", path, data.frames);
+    fail("{}: is a file; expected a clip (a folder of at least {} frames) or a folder of clips", path, data.frames);
   }
   const std::size_t first = clips.size();
   const auto consider = [&](const fs::path& folder) {
     if (frames_in(folder).empty()) return;
-    const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();  // without a slash behind it
+    const fs::path whole = fs::absolute(folder / "").lexically_normal().parent_path();  // without a trailing slash
     clips.push_back({folder.string(), find_class(data, whole.parent_path().filename().string())});
   };
   consider(path);
@@ -66,7 +66,7 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Clip>& cl
       consider(entry->path());
     }
   }
-  if (clips.size() == first) fail("{}: has no folders with .jpg, .jpeg or .png frames, at no depth", path);
+  if (clips.size() == first) fail("{}: contains no folders with .jpg, .jpeg or .png frames, at any depth", path);
   std::sort(clips.begin() + static_cast<std::ptrdiff_t>(first), clips.end(),
             [](const Clip& a, const Clip& b) { return a.folder < b.folder; });
 }

@@ -8,12 +8,13 @@
 namespace ptrain {
 
 void EarlyStopping::describe(Fields& field) {
-  field("percentile", percentile, "of latency, 0 to 1");
-  field("confidence", confidence, "that it holds, by the binomial distribution");
-  field("queries", queries, "that were answered");
-  field("least", least, "queries that it takes: with none but one above where no bound is given, with `over` above it");
-  field("over", over, "queries above the bound; null where none is given");
-  field("estimate_ms", estimate_ms, "latency that the percentile lies below; null where a bound is given, or too few");
+  field("percentile", percentile, "percentile of latency, 0 to 1");
+  field("confidence", confidence, "confidence that the percentile holds, by the binomial distribution");
+  field("queries", queries, "number of queries answered");
+  field("least", least,
+        "queries required: with `over` of them above the bound, or with one above where no bound is given");
+  field("over", over, "queries above the bound; null: no bound");
+  field("estimate_ms", estimate_ms, "upper estimate of the percentile; null: a bound is given, or too few queries");
   field("met", met, "whether the queries suffice");
 }
 

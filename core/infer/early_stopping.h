@@ -1,5 +1,5 @@
-// How many queries it takes to say of a percentile of latency that it holds, by MLPerf Inference's early stopping: with
-// `over` of n queries above a bound, the part below it is at least the percentile at 99 % confidence where
+// The number of queries needed to show that a percentile of latency holds, by MLPerf Inference's early stopping: with
+// `over` of n queries above a bound, the fraction below it is at least the percentile with 99 % confidence if
 // P[Binomial(n, 1 - percentile) <= over] <= 0.01 (MLCommons, inference policies, "Early stopping"; Clopper and Pearson,
 // "The use of confidence or fiducial limits", 1934).
 #pragma once
@@ -13,10 +13,10 @@ namespace ptrain {
 
 inline constexpr double early_stopping_confidence = 0.99;
 
-/// The fewest queries, those above counted, among which `over` above a bound show that the percentile lies below it.
+/// The fewest queries, including `over` above a bound, that show that the percentile lies below it.
 std::int64_t least_queries(std::int64_t over, double percentile);
 
-/// Of `queries`, how many may lie above; -1 where they are too few to show anything.
+/// The largest number of `queries` that may lie above the bound; -1 if there are too few to show anything.
 std::int64_t most_over(std::int64_t queries, double percentile);
 
 /// `early_stopping` of a report.
@@ -30,10 +30,10 @@ struct EarlyStopping {
   void describe(Fields& field);
 };
 
-/// Where no bound is given: the latency that so many queries show to hold the percentile, the most_over-th highest.
+/// Without a bound: the estimated percentile is the most_over-th highest latency.
 EarlyStopping estimate_percentile(std::span<const double> latencies_ms, double percentile);
 
-/// Where `over` of `queries` lay above a bound.
+/// With a bound that `over` of `queries` exceeded.
 EarlyStopping hold_percentile(std::int64_t over, std::int64_t queries, double percentile);
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// Each token costs a pass over its whole text: no keys and values are kept from one to the next.
+// Each token costs a pass over its whole text: there is no key-value cache.
 #include "core/infer/generation.h"
 
 #include "core/base/errors.h"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t shown_of_prompts = 60;  // bytes, in messages
 
-/// The texts of one batch, as far as they are written.
+/// The texts of one batch during generation.
 class Texts {
  public:
   Texts(const Tokenizer& tokenizer, const DatasetInfo& data, std::span<const std::string> prompts,
@@ -47,7 +47,7 @@ class Texts {
     return std::any_of(texts_.begin(), texts_.end(), [](const Text& text) { return text.open; });
   }
 
-  /// What the model reads next. A text that has ended is one token long: nothing is asked of it.
+  /// The model's next input. A finished text is reduced to one token, and its result is ignored.
   Batch batch() const {
     Batch batch(input_tensors(data_), static_cast<std::int64_t>(texts_.size()));
     batch.count = batch.rows();
@@ -61,7 +61,7 @@ class Texts {
     return batch;
   }
 
-  /// Adds to each open text the token that follows its row of the scores.
+  /// Appends to each unfinished text the token chosen from its row of the scores.
   void add(const Batch& scores) {
     const HostTensor& logits = scores.at(tensor_names::logits);
     for (std::size_t row = 0; row < texts_.size(); ++row) {
@@ -121,7 +121,7 @@ std::int32_t next_token(std::span<const float> logits, const GenerationOptions& 
   const std::size_t kept = asked == 0 ? ids.size() : std::min(asked, ids.size());
   std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept), ids.end(), likelier);
   if (kept == 1) return ids.front();
-  std::vector<double> sums(kept);  // of weights relative to the likeliest's
+  std::vector<double> sums(kept);  // of weights relative to the most likely token's
   double sum = 0;
   for (std::size_t i = 0; i < kept; ++i) {
     sums[i] = sum +=
@@ -138,7 +138,7 @@ std::vector<std::string> read_prompts(const std::vector<std::string>& arguments,
       prompts.push_back(std::move(line.text));
     }
   }
-  if (prompts.empty()) fail("nothing to go on with: no text in {}", fmt::join(arguments, ", "));
+  if (prompts.empty()) fail("nothing to generate from: no text in {}", fmt::join(arguments, ", "));
   return prompts;
 }
 

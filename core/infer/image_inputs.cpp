@@ -1,5 +1,5 @@
-// Image files and folders of them, and the evaluation samples of data sets, decoded, resized and cropped as evaluations
-// are.
+// Reads image files, folders of them, and the evaluation samples of data sets; decodes, resizes and crops them as in
+// evaluations.
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
@@ -15,10 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Image {
-  std::string name;  // a file's path, unless it is of a data set
+  std::string name;  // a file's path; empty for a data set's sample
   std::int32_t label = no_label;
   std::shared_ptr<const Dataset> samples = {};
-  std::int64_t index = 0;  // in samples
+  std::int64_t index = 0;  // index within samples
 };
 
 class ImageInputs final : public InferenceDataset {
@@ -54,15 +54,15 @@ class ImageInputs final : public InferenceDataset {
   ImageTransform transform_;
 };
 
-/// The model's class of each of the samples' labels: the one of that name or, where either has none, of that number.
+/// Maps the samples' labels to the model's classes: by name or, where either side has no names, by number.
 std::vector<std::int32_t> find_labels(const DatasetInfo& samples, const DatasetInfo& data, const std::string& folder) {
   const bool named = !label_names(samples).empty() && !label_names(data).empty();
   std::vector<std::int32_t> truths;
   for (std::int32_t label = 0; label < samples.classes; ++label) {
     truths.push_back(named ? find_class(data, samples.class_names[static_cast<std::size_t>(label)]) : label);
     if (truths.back() == no_label || samples.classes != data.classes) {
-      fail("{}: has {} classes ({}), the model {} others ({})", folder, samples.classes, listed(samples.class_names),
-           data.classes, listed(data.class_names));
+      fail("{}: has {} classes ({}), which differ from the model's {} ({})", folder, samples.classes,
+           listed(samples.class_names), data.classes, listed(data.class_names));
     }
   }
   return truths;
@@ -89,7 +89,7 @@ void add_folder(const fs::path& folder, const DatasetInfo& data, std::vector<Ima
     if (!entry->is_regular_file() || !has_image_suffix(path)) continue;
     images.push_back({path.string(), find_class(data, path.parent_path().filename().string())});
   }
-  if (images.size() == first) fail("{}: has no .jpg, .jpeg or .png images, at no depth", folder.string());
+  if (images.size() == first) fail("{}: contains no .jpg, .jpeg or .png images, at any depth", folder.string());
   std::sort(images.begin() + static_cast<std::ptrdiff_t>(first), images.end(),
             [](const Image& a, const Image& b) { return a.name < b.name; });
 }

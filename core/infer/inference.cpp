@@ -9,34 +9,34 @@ namespace ptrain {
 
 void TopErrorRecord::describe(Fields& field) {
   field("input", input, "");
-  field("truth", label, "class or value");
-  field("answer", answer, "class or value");
-  field("probability", probability, "of the answer; null of values");
-  field("of_truth", of_truth, "probability of the truth; null of values");
+  field("truth", label, "label: class or value");
+  field("answer", answer, "prediction: class or value");
+  field("probability", probability, "probability of the prediction; null for values");
+  field("of_truth", of_truth, "probability of the label; null for values");
 }
 
 void InferenceReport::describe(Fields& field) {
-  field.document("ptrain.infer/2", "What a trained model answered.");
-  field("model", model, "its folder");
+  field.document("ptrain.infer/2", "Predictions of a trained model.");
+  field("model", model, "folder of the model");
   field("device", device, "backend");
   field("precision", precision, "AMP level");
   field("batch_size", batch_size, "");
-  field("inputs", inputs, "that were answered");
-  field("unread", unread, "inputs that could not be read, a line each");
-  field("seconds", seconds, "reading included, loading the model left out");
+  field("inputs", inputs, "number of inputs predicted");
+  field("unread", unread, "unreadable inputs, one line each");
+  field("seconds", seconds, "time including reading, without loading the model");
   field("inputs_per_second", inputs_per_second, "inputs over seconds");
-  field("compile_seconds", compile_seconds, "choosing and compiling kernels");
-  field("batch_ms", batch_ms, "computing one batch");
-  field("evaluation", evaluation, "of the inputs whose truth is known; null where none is");
+  field("compile_seconds", compile_seconds, "time to choose and compile kernels");
+  field("batch_ms", batch_ms, "time to compute one batch");
+  field("evaluation", evaluation, "over the inputs with a label; null: none have one");
   field("class_names", class_names, "");
-  field("classes", classes, "how each was answered; empty where no truth is known");
-  field("confusion", confusion, "the confusion matrix's cells that are not 0, row by row");
-  field("mistakes", mistakes, "the surest of them first, of values the farthest off");
+  field("classes", classes, "metrics of each class; empty: no labels");
+  field("confusion", confusion, "nonzero cells of the confusion matrix, row by row");
+  field("mistakes", mistakes, "most confident errors first, or largest errors of values");
 }
 
 namespace {
 
-/// Counts right and wrong answers.
+/// Counts correct and wrong predictions.
 class Tally {
  public:
   Tally(const Task& task, const DatasetInfo& data) : metrics_(task.make_metrics(data.classes, data.class_names)) {}

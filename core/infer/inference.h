@@ -1,4 +1,4 @@
-// Runs a deployed model over inputs, and counts what it gets right where the label is known.
+// Runs a deployed model over inputs, and computes metrics where labels are known.
 #pragma once
 
 #include "core/data/loader/loader.h"
@@ -14,12 +14,12 @@ namespace ptrain {
 struct TopErrorRecord {
   std::string input, label, answer;
   std::optional<double> probability, of_truth;
-  double error = 0;  // Prediction's
+  double error = 0;  // as in Prediction
 
   void describe(Fields& field);
 };
 
-/// `ptrain.infer/2`: what a model answered, over all inputs.
+/// `ptrain.infer/2`: a model's predictions over all inputs.
 struct InferenceReport {
   std::string model, device, precision;
   std::int64_t batch_size = 0, inputs = 0;
@@ -35,7 +35,7 @@ struct InferenceReport {
   void describe(Fields& field);
 };
 
-/// What reads every one of `inputs` once, in order, in the model's batches.
+/// Options of a loader that reads each of `inputs` once, in order, in the model's batches.
 LoaderOptions every_input_once(const DeployedModel& model, const InferenceDataset& inputs, int workers);
 
 struct InferenceOptions {
@@ -43,8 +43,8 @@ struct InferenceOptions {
   int workers = 2;  // threads that read inputs ahead
 };
 
-/// Calls `answered` for every input that could be read, in order, and `progress` with how many are done. Fills what the
-/// inputs decide in the report. Throws Error{failed} naming an input whose scores are not finite, Interrupted.
+/// Calls `answered` for every readable input, in order, and `progress` with the number done. Fills the part of the
+/// report that depends on the inputs. Throws Error{failed} naming an input whose scores are not finite, Interrupted.
 InferenceReport run_inference(DeployedModel& model, const InferenceDataset& inputs, const InferenceOptions& options,
                               const std::function<void(const std::string& input, const Prediction& answer)>& answered,
                               const std::function<void(std::int64_t done)>& progress);

@@ -33,7 +33,8 @@ std::unique_ptr<InferenceDataset> open_kind(const ModelArtifact& model, const st
     case DataKind::tokens:
       break;
   }
-  fail_usage("{}: goes on with texts (ptrain infer), and has no classes to answer with", model.folder.string());
+  fail_usage("{}: is a language model, which generates text (ptrain infer) and has no classes to predict",
+             model.folder.string());
 }
 
 }  // namespace

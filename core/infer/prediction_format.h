@@ -1,4 +1,4 @@
-// Answers as users read them: as text, JSON lines or CSV.
+// Formats predictions as text, JSON lines or CSV.
 #pragma once
 
 #include "core/base/enums.h"
@@ -15,9 +15,9 @@ struct EnumNames<PredictionFormat> {
   static constexpr std::array<std::string_view, 3> names{"text", "jsonl", "csv"};
 };
 
-/// The first line of a format, with its line end; empty where it has none. `columns` are the task's.
+/// The header line of a format, with line end; empty without one. `columns` are the task's.
 std::string format_header(PredictionFormat format, const std::vector<std::string>& columns);
-/// One line, with its line end. Control characters in an input are escaped or quoted as the format has it.
+/// One line, with line end. Control characters in an input are escaped or quoted as in the format.
 std::string format_prediction(PredictionFormat format, const std::string& input, const Prediction& answer);
 
 }  // namespace ptrain

@@ -7,22 +7,22 @@
 namespace ptrain {
 
 void ScenarioReport::describe(Fields& field) {
-  field.document("ptrain.bench-infer/1", "How fast a trained model answers.");
-  field("scenario", scenario, "as MLPerf Inference defines it");
-  field("model", model, "its folder");
+  field.document("ptrain.bench-infer/1", "Speed of a trained model's inference.");
+  field("scenario", scenario, "as defined by MLPerf Inference");
+  field("model", model, "folder of the model");
   field("device", device, "backend");
   field("precision", precision, "AMP level");
-  field("batch_size", batch_size, "samples that are computed at once, of server at most");
-  field("samples", samples, "that were answered");
-  field("queries", queries, "that they came in");
-  field("seconds", seconds, "from the first query to the last answer");
+  field("batch_size", batch_size, "samples computed at once; at most, for server");
+  field("samples", samples, "number of samples answered");
+  field("queries", queries, "number of queries");
+  field("seconds", seconds, "time from the first query to the last answer");
   field("samples_per_second", samples_per_second, "samples over seconds");
-  field("latency_ms", latency_ms, "of a query");
-  field("bound_ms", bound_ms, "of server: what latencies are held to");
-  field("early_stopping", early_stopping, "MLPerf's test of a percentile; null of offline");
-  field("metric", metric, "what the scenario is judged by");
-  field("result", result, "its value");
-  field("kernels", kernels, "ops of the plan that answered last; only with --per-op");
+  field("latency_ms", latency_ms, "latency of a query");
+  field("bound_ms", bound_ms, "bound on latencies, for server");
+  field("early_stopping", early_stopping, "MLPerf's test of a percentile; null for offline");
+  field("metric", metric, "metric that the scenario measures");
+  field("result", result, "value of the metric");
+  field("kernels", kernels, "ops of the last plan used; only with --per-op");
 }
 
 namespace {

@@ -1,8 +1,8 @@
-// How fast a deployed model answers, by the definitions of MLPerf Inference (Reddi et al., "MLPerf Inference
-// Benchmark", 2020, and LoadGen's since version 1.1). single_stream asks for one sample, multi_stream for eight when
-// the ones before are answered, and they count the 90th and 99th percentile of a query's latency. server asks for
-// samples at random times (a Poisson process) and counts the highest rate at which 99 of 100 latencies stay within a
-// bound. offline has all samples at hand, and counts samples over time.
+// Speed of a deployed model in the scenarios of MLPerf Inference (Reddi et al., "MLPerf Inference Benchmark", 2020, and
+// LoadGen since version 1.1). single_stream sends one sample, multi_stream eight, when the previous query is answered;
+// they report the 90th and 99th percentile of query latency. server sends samples at random times (a Poisson process)
+// and reports the highest rate at which 99 of 100 latencies stay within a bound. offline has all samples at the start
+// and reports samples over time.
 #pragma once
 
 #include "core/base/enums.h"
@@ -24,16 +24,16 @@ struct EnumNames<Scenario> {
 
 struct ScenarioOptions {
   Scenario scenario = Scenario::single_stream;
-  double seconds = 10;         // at least
-  std::int64_t samples = 100;  // at least
-  double bound_ms = 0;         // of server
+  double seconds = 10;         // least duration
+  std::int64_t samples = 100;  // least number of samples
+  double bound_ms = 0;         // server only
 };
 
-/// MLPerf's least duration, and its least number of samples. The bound is default_bound_ms's.
+/// MLPerf's least duration and number of samples, with default_bound_ms as the bound.
 ScenarioOptions mlperf_options(Scenario scenario, DataKind kind);
-/// Milliseconds that MLPerf allows a server: 15 for images (its ResNet-50), 130 for texts (its BERT).
+/// MLPerf's latency bound for server in ms: 15 for images (its ResNet-50), 130 for texts (its BERT).
 double default_bound_ms(DataKind kind);
-/// Samples of a query, which are computed at once: 1, 8 or, of server at most and of offline, `batch`.
+/// Samples of a query, computed at once: 1, 8 or `batch` (for offline; at most, for server).
 std::int64_t query_samples(Scenario scenario, std::int64_t batch);
 
 /// `ptrain.bench-infer/1`.
@@ -51,11 +51,11 @@ struct ScenarioReport {
   void describe(Fields& field);
 };
 
-/// Tells a step of the search for server's rate: samples/s that were tried, and whether they were held.
+/// Reports a step of the search for server's rate: the rate tried in samples/s, and whether the bound held.
 using RateTried = std::function<void(double rate, bool held)>;
 
-/// Runs the scenario on made-up inputs, of full length where they are texts, after two batches that are not counted.
-/// Throws Interrupted; of server Error{failed} where not even single samples keep the bound.
+/// Runs the scenario on synthetic inputs, of full length for texts, after two warm-up batches. Throws Interrupted, and
+/// Error{failed} for server if not even single samples keep the bound.
 ScenarioReport run_scenario(Predictor& model, const DatasetInfo& data, const ScenarioOptions& options,
                             const RateTried& tried);
 

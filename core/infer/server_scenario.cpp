@@ -13,7 +13,7 @@ namespace ptrain {
 namespace {
 
 constexpr double percentile = 0.99;
-constexpr std::int64_t least_arrivals = 662;  // what it takes with one of them late
+constexpr std::int64_t least_arrivals = 662;  // queries required with one of them late
 
 double next_gap(const RandomStream& random, std::uint64_t index, double rate) {
   return -std::log1p(-static_cast<double>(random.uniform(index))) / rate;
@@ -77,19 +77,19 @@ Arrivals find_server_rate(const Server& server, const ScenarioOptions& options, 
     single = std::max(1e-9, i == 0 ? watch.seconds() : std::min(single, watch.seconds()));
   }
   if (single * 1e3 > options.bound_ms) {
-    fail("no rate keeps latencies within {} ms: one sample by itself takes {:.2f} ms; give another --bound",
+    fail("no rate keeps latencies within {} ms: a single sample takes {:.2f} ms; give another --bound",
          options.bound_ms, single * 1e3);
   }
   const Stopwatch batch;
   server.answer(server.most);
-  // Nothing arrives faster than a full batch answers, or singles do.
+  // Throughput is bounded by full batches, or by single samples.
   double high = 1.1 * std::max(static_cast<double>(server.most) / std::max(batch.seconds(), 1e-9), 1 / single), low = 0;
   while (high - low > resolution * high) {
     const double middle = (low + high) / 2;
     (try_rate(middle, options.seconds * short_part).held.met ? low : high) = middle;
     if (high < 0.1) fail("no rate keeps latencies within {} ms: give another --bound", options.bound_ms);
   }
-  // Short runs, of which chance fails some, found about where it is.
+  // Short trials, some of which fail by chance, found the approximate rate.
   for (double rate = above * (low > 0 ? low : high);; rate *= back) {
     Arrivals arrivals = try_rate(rate, options.seconds);
     if (arrivals.held.met) return arrivals;

@@ -1,4 +1,4 @@
-// Lines of click logs, with or without the label in front.
+// Reads lines of click logs, with or without a leading label.
 #include "core/data/table/criteo_line.h"
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"

@@ -1,4 +1,4 @@
-// Tables, files of sentences and sentences, tokenised as the training's texts were.
+// Reads tables, files of sentences and sentences, tokenised as in training.
 #include "core/data/tensor_names.h"
 #include "core/data/text/text_table.h"
 #include "core/infer/inference_sources.h"

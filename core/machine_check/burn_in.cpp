@@ -17,7 +17,7 @@ constexpr double confidence = 0.95;
 
 double lap_seconds(const BurnInOptions& options) { return std::clamp(options.seconds / 30, 0.01, 2.0); }
 
-/// The precision of training that a product is fastest in.
+/// The training precision with the fastest matrix product.
 DType paying_precision(const DeviceRates& rates) {
   DType best = DType::f32;
   double rate = rates.fp32.product.value_or(0);
@@ -29,14 +29,14 @@ DType paying_precision(const DeviceRates& rates) {
   return best;
 }
 
-/// The largest of `sizes` that, as far as is known, fits several times into half a lap and its memory.
+/// The largest of `sizes` expected to fit several times into half a lap and the memory.
 template <typename Sizes, typename Make>
 std::shared_ptr<BenchmarkOp> largest(const DeviceMemory& memory, const Sizes& sizes, double rate, double seconds,
                                      Make make) {
   std::shared_ptr<BenchmarkOp> op = make(sizes.front());
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     const double spare = static_cast<double>(memory.available()) / 4;
-    if (op->cost().bytes * 8 > spare) break;  // the next is several times as large
+    if (op->cost().bytes * 8 > spare) break;  // the next size is several times as large
     std::shared_ptr<BenchmarkOp> larger = make(sizes.at(i));
     if (larger->cost().flops > rate * seconds / 8 || larger->cost().bytes > spare) break;
     op = std::move(larger);
@@ -73,7 +73,7 @@ double mean(std::span<const double> values) {
 
 Check check_drift(const BurnInLaps& laps, const BurnInOptions& options) {
   Check check;
-  check.what = "rate, last third against first";
+  check.what = "rate, last third versus first";
   check.expected = fmt::format("no more than {:g} % slower", options.drift_percent);
   const auto third = static_cast<std::ptrdiff_t>(laps.rates.size() / 3);
   if (third < fewest_of_each(confidence)) {
@@ -95,7 +95,7 @@ Check check_drift(const BurnInLaps& laps, const BurnInOptions& options) {
   } else if (percent(change.lower) >= -options.drift_percent) {
     check.verdict = CheckVerdict::ok;
   } else {
-    check.reason = "the interval reaches over the bound: too much noise, or too short";
+    check.reason = "the interval includes the bound: too much noise, or too short";
   }
   return check;
 }
@@ -104,7 +104,7 @@ Check check_new_errors(const std::optional<double>& before, const std::optional<
                        const std::string& no_sensors) {
   Check check{"", "uncorrected ECC errors under load", "", "0", CheckVerdict::skipped, no_sensors};
   if (!before || !after) {
-    if (check.reason.empty()) check.reason = "the device does not tell it";
+    if (check.reason.empty()) check.reason = "not reported by the device";
     return check;
   }
   check.found = fmt::format("{}", *after - *before);

@@ -37,12 +37,12 @@ Check check_figure(const MachineMetric& key, const std::optional<double>& found,
   if (found) check.found = figure_text(*found, key.unit);
   if (expected) check.expected = expected_text(key, *expected);
   if (!expected) {
-    check.reason = found ? "nothing is expected of it" : "not told, and nothing is expected";
+    check.reason = found ? "no expected value" : "not reported, and no expected value";
   } else if (!found && key.kind == MetricRule::measured && expected->source != "highest") {
     check.verdict = CheckVerdict::failed;
     check.reason = "cannot be run here";
   } else if (!found) {
-    check.reason = "the device does not tell it";
+    check.reason = "not reported by the device";
   } else {
     check.verdict = holds(key.kind, *found, *expected) ? CheckVerdict::ok : CheckVerdict::failed;
   }
@@ -55,9 +55,9 @@ Check check_text(const char* name, const DeviceMetrics& found, const DeviceMetri
   if (const auto text = found.texts.find(name); text != found.texts.end()) check.found = text->second;
   if (const auto text = expected.texts.find(name); text != expected.texts.end()) check.expected = text->second;
   if (check.expected.empty()) {
-    check.reason = "nothing is expected of it";
+    check.reason = "no expected value";
   } else if (check.found.empty()) {
-    check.reason = "the device does not tell it";
+    check.reason = "not reported by the device";
   } else {
     check.verdict = check.found == check.expected ? CheckVerdict::ok : CheckVerdict::failed;
   }

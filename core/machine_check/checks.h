@@ -1,4 +1,4 @@
-// What is found of a machine against what is expected of it, a line each.
+// Checks of a machine's measured properties against expected values, one line each.
 #pragma once
 
 #include "core/machine_check/expected_file.h"
@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// skipped: what could not be checked, for the reason given.
+/// skipped: could not be checked, for the reason given.
 enum class CheckVerdict { ok, failed, skipped };
 /// "ok", "FAIL", "skipped"
 std::string_view to_string(CheckVerdict verdict);
@@ -21,10 +21,10 @@ struct Check {
   void describe(Fields& field) {
     field("device", device, "cpu, cuda:0 and so on, or machine");
     field("what", what, "");
-    field("found", found, "empty: the device does not tell");
+    field("found", found, "measured or read value; empty: not reported by the device");
     field("expected", expected, "empty: nothing");
     field.choice("verdict", verdict, CheckVerdict::skipped, "");
-    field("reason", reason, "of what was skipped or failed");
+    field("reason", reason, "why it was skipped or failed");
   }
 };
 
@@ -35,7 +35,8 @@ struct CheckReport {
   std::vector<Check> checks;
 
   void describe(Fields& field) {
-    field.document("ptrain.checks/1", "A machine against what is expected of it (ptrain doctor --check, --burn-in).");
+    field.document("ptrain.checks/1",
+                   "Checks of a machine against expected values (ptrain doctor --check, --burn-in).");
     field("time", time, "UTC");
     field("expected_file", expected_file, "empty: none");
     field("passed", passed, "no check failed");
@@ -46,20 +47,20 @@ struct CheckReport {
   std::int64_t count(CheckVerdict verdict) const;
 };
 
-/// One device, as it was found.
+/// One device's measured properties.
 struct ProbedDevice {
   std::string name;  // as Check::device
   DeviceMetrics facts;
 };
 
-/// Every key of `part`, against `expected` of a file with its tolerance, and where that says nothing against `usual`.
+/// Checks every metric of `part` against `expected` from a file, with its tolerance, else against `usual`.
 std::vector<Check> check_metrics(DeviceClass part, const ProbedDevice& device, const DeviceMetrics& expected,
                                  const ExpectedMachine& file, const ExpectedFigures& usual);
 
-/// Nothing but its power limit held the GPU's clocks down; null: it has no sensors, for `reason`.
+/// Checks that only its power limit held the GPU's clocks down; null `seen`: no sensors, for `reason`.
 Check check_throttling(const std::string& device, const std::optional<GpuReport>& seen, const std::string& reason);
 
-/// A line for each check, in columns, and one that counts them.
+/// A line for each check, in columns, and one with their counts.
 std::string checks_text(const CheckReport& report);
 
 }  // namespace ptrain

@@ -28,7 +28,7 @@ class ExpectedReader : YamlReader {
       } else if (entry.key == "gpu") {
         read_part(entry, DeviceClass::gpu, machine_.gpu);
       } else {
-        refuse_unknown(entry, "", {"about", "tolerance", "gpus", "cpu", "gpu"});
+        reject_unknown(entry, "", {"about", "tolerance", "gpus", "cpu", "gpu"});
       }
     }
     return std::move(machine_);
@@ -39,7 +39,7 @@ class ExpectedReader : YamlReader {
     const std::string section = part.key + ".";
     const std::vector<std::string> known = metric_names(of);
     for (const YamlEntry& entry : as_map(part)) {
-      if (std::find(known.begin(), known.end(), entry.key) == known.end()) refuse_unknown(entry, section, known);
+      if (std::find(known.begin(), known.end(), entry.key) == known.end()) reject_unknown(entry, section, known);
       if (entry.key == "model" || entry.key == "driver") {
         facts.texts[entry.key] = as_text(entry, section);
       } else {
@@ -51,7 +51,7 @@ class ExpectedReader : YamlReader {
   ExpectedMachine machine_;
 };
 
-/// In single quotes, where only they themselves mean something.
+/// Quotes text for YAML in single quotes, where only the quote itself is special.
 std::string quoted(const std::string& text) {
   std::string quotes;
   for (const char c : text) quotes += c == '\'' ? "''" : std::string(1, c);
@@ -81,12 +81,12 @@ ExpectedMachine load_expected(const std::filesystem::path& file) {
 
 void require_new(const std::filesystem::path& file) {
   if (std::filesystem::exists(file)) {
-    fail_usage("--save: {}: is there already; remove it, or name another", file.string());
+    fail_usage("--save: {}: already exists; remove it, or name another", file.string());
   }
 }
 
 void save_expected(const ExpectedMachine& machine, const std::filesystem::path& file) {
-  std::string yaml = fmt::format("# {}\ntolerance: {}  # share that a measured rate or clock may be lower by\n",
+  std::string yaml = fmt::format("# {}\ntolerance: {}  # fraction by which a measured rate or clock may be lower\n",
                                  machine.about, machine.tolerance);
   if (machine.gpus) yaml += fmt::format("gpus: {}\n", *machine.gpus);
   write_file_atomic(file, yaml + format_yaml("cpu", machine.cpu) + format_yaml("gpu", machine.gpu));

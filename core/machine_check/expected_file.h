@@ -1,13 +1,13 @@
-// The YAML file of what a machine is expected to be and do; configs/expected/ has examples.
+// The YAML file with a machine's expected properties and rates; configs/expected/ has examples.
 //
 //   about: rack 7, before it was handed over
-//   tolerance: 0.1             # share that a measured rate or clock may be lower by
-//   gpus: 8                    # how many
+//   tolerance: 0.1             # fraction by which a measured rate or clock may be lower
+//   gpus: 8                    # number of GPUs
 //   cpu: {model: AMD EPYC 9474F 48-Core Processor, threads: 48, fp32_product: 3100}
-//   gpu: {model: NVIDIA H200, driver: 580.95.05, pcie_width: 16}     # each
+//   gpu: {model: NVIDIA H200, driver: 580.95.05, pcie_width: 16}     # each GPU
 //
-// Keys of cpu and gpu are machine_metrics()'. What a file does not say of a GPU is expected as default_expectations()
-// has it.
+// Keys of cpu and gpu are those of machine_metrics(). Values of a GPU that the file lacks come from
+// default_expectations().
 #pragma once
 
 #include "core/machine_check/machine_metrics.h"
@@ -25,16 +25,16 @@ struct ExpectedMachine {
   DeviceMetrics cpu, gpu;
 };
 
-/// Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...", or what is not a key and the nearest that is.
+/// Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...", or the unknown key and the nearest known one.
 ExpectedMachine load_expected(const std::filesystem::path& file);
 
-/// Throws Error{usage} where `file` is there already: what it expects is not overwritten.
+/// Throws Error{usage} where `file` exists: expected values are not overwritten.
 void require_new(const std::filesystem::path& file);
 
-/// Writes what `machine` has, so that load_expected() reads it back.
+/// Writes the properties of `machine` in the form that load_expected() reads.
 void save_expected(const ExpectedMachine& machine, const std::filesystem::path& file);
 
-/// What several GPUs have in common: the lowest of each figure, and texts that are the same in all.
+/// Combines several GPUs: the lowest of each figure, and texts that are equal on all.
 DeviceMetrics find_common_metrics(std::span<const DeviceMetrics> parts);
 
 }  // namespace ptrain

@@ -1,5 +1,5 @@
-// What a machine is held to when it is accepted: one table of figures, each with the key that files of expected values
-// give it, its unit and how it is compared.
+// Metrics of a machine check: one table with each metric's key in files of expected values, its unit and its
+// comparison.
 #pragma once
 
 #include "core/base/device_rates.h"
@@ -14,7 +14,7 @@
 
 namespace ptrain {
 
-/// How what is found is compared: the same; no less; no more; no less but for the file's tolerance.
+/// Comparison of the found value: equal; no less; no more; no less, within the file's tolerance.
 enum class MetricRule { same, least, most, measured };
 enum class DeviceClass { cpu, gpu, both };
 
@@ -28,15 +28,15 @@ struct MachineMetric {
   bool belongs_to(DeviceClass part) const { return of == DeviceClass::both || of == part; }
 };
 
-/// In the order in which they are listed.
+/// In the order of display.
 std::span<const MachineMetric> machine_metrics();
-/// Names of those that `part` (cpu or gpu) has, then its texts': model, and a GPU's driver.
+/// Names of the metrics of `part` (cpu or gpu), then its text properties: model, and a GPU's driver.
 std::vector<std::string> metric_names(DeviceClass part);
 
-/// Figures by MachineMetric::name in its unit; what is not known is absent.
+/// Figures by MachineMetric::name, in that metric's unit; unknown ones are absent.
 using MetricMap = std::map<std::string, double, std::less<>>;
 
-/// A CPU, or a GPU: what it is found to be, or what a file expects.
+/// Properties of a CPU or GPU, as measured or as expected by a file.
 struct DeviceMetrics {
   MetricMap figures;
   std::map<std::string, std::string, std::less<>> texts;
@@ -44,7 +44,7 @@ struct DeviceMetrics {
   bool empty() const { return figures.empty() && texts.empty(); }
 };
 
-/// A figure to hold a device to, less than which by a share of `tolerance` will do; `source` says who expects it.
+/// An expected figure, which may be lower by a fraction of `tolerance`; `source` names its origin.
 struct ExpectedFigure {
   double value = 0;
   double tolerance = 0;
@@ -52,14 +52,13 @@ struct ExpectedFigure {
 };
 using ExpectedFigures = std::map<std::string, ExpectedFigure, std::less<>>;
 
-/// What was measured, under the names that expectations go by; what could not be measured is left out.
+/// Measured rates by metric name; those that could not be measured are left out.
 MetricMap collect_metrics(const DeviceRates& rates);
 MetricMap collect_metrics(const DeviceCondition& condition);
 
-/// What is expected of a GPU when no file says it: no errors of memory, links and clocks as wide and fast as the device
-/// can, its default power limit, and what the data sheet of its model says. Half of the data sheet's arithmetic will
-/// do, and three quarters of its bandwidth: small GPUs reach no more under their power limit. Five percent of memory
-/// may be reserved.
+/// Expected values of a GPU without a file: no memory errors, links and clocks at the device's maximum, its default
+/// power limit, and the rates of its model's data sheet. Half of the data sheet's arithmetic and three quarters of its
+/// bandwidth suffice, since small GPUs reach no more under their power limit. Five percent of memory may be reserved.
 ExpectedFigures default_expectations(const DeviceCondition& condition, const std::optional<GpuDataSheet>& sheet);
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// A machine's devices as they are found, measured while they work.
+// Measures the properties and rates of a machine's devices.
 #pragma once
 
 #include "core/exec/backend.h"
@@ -6,23 +6,23 @@
 
 namespace ptrain {
 
-/// Measures for some seconds.
+/// Measures for several seconds.
 ProbedDevice probe_cpu(Backend& backend);
 
 struct ProbedGpu {
   ProbedDevice device;
-  ExpectedFigures usual;             // default_expectations() of it
-  std::optional<GpuReport> watched;  // while its rates were measured
+  ExpectedFigures usual;             // default_expectations() for it
+  std::optional<GpuReport> watched;  // sensor readings while its rates were measured
   std::string no_sensors;            // why `watched` is absent
 };
 
-/// GPU `index`, which `backend` is on. Measures for some seconds.
+/// Probes GPU `index`, which `backend` uses, for several seconds.
 ProbedGpu probe_gpu(Backend& backend, int index);
 
-/// The device's sensors; where there are none, null and why in `reason`.
+/// The device's sensors; without any, null and the cause in `reason`.
 std::unique_ptr<Sensors> sensors_or_reason(const Instruments& instruments, std::string& reason);
 
-/// Every check of what was found.
+/// All checks of a probed device.
 std::vector<Check> check_cpu(const ProbedDevice& cpu, const ExpectedMachine& expected);
 std::vector<Check> check_gpu(const ProbedGpu& gpu, const ExpectedMachine& expected);
 

@@ -1,4 +1,4 @@
-// Which ptrain this is: version, commit, compiler.
+// Version, commit and compiler of this ptrain.
 #pragma once
 
 #include "core/report/fields.h"
@@ -21,7 +21,7 @@ struct BuildInfo {
   }
 };
 
-/// Of this program, as it was built.
+/// Information on this build.
 BuildInfo build_info();
 
 }  // namespace ptrain

@@ -1,11 +1,11 @@
-// Text in a field of a CSV file.
+// Escapes text for a field of a CSV file.
 #pragma once
 
 #include <string>
 
 namespace ptrain {
 
-/// `text` as RFC 4180 has it: in quotes where it holds a comma, a quote or a line end.
+/// Quotes `text` as in RFC 4180 if it holds a comma, a quote or a line end.
 inline std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -1,4 +1,4 @@
-// What a report tells of ranks and of what they exchange; see figures.h.
+// The parts of a report about ranks and their communication; see figures.h.
 #pragma once
 
 #include "core/report/fields.h"
@@ -22,13 +22,13 @@ struct RankReport {
   void describe(Fields& field) {
     field.about("one rank");
     field("rank", rank, "");
-    field("host", host, "which of the run's hosts, from 0");
-    field("samples", samples, "of the measured steps");
-    field("samples_per_second", samples_per_second, "if it never waited for other ranks: lower for a straggler");
+    field("host", host, "index of the rank's host, from 0");
+    field("samples", samples, "samples of the measured steps");
+    field("samples_per_second", samples_per_second, "without waiting for other ranks: lower for a straggler");
     field("step_ms", step_ms, "mean");
-    field("reader_ms", reader_ms, "mean time of waiting for data");
+    field("reader_ms", reader_ms, "mean time waiting for data");
     field("compute_ms", compute_ms, "mean");
-    field("waited_ms", waited_ms, "part of compute_ms: for slower ranks and for exposed transfers");
+    field("waited_ms", waited_ms, "part of compute_ms waiting for slower ranks and exposed transfers");
   }
 };
 
@@ -44,14 +44,14 @@ struct ExchangeReport {
   std::optional<double> peak_bus_bandwidth;
 
   void describe(Fields& field) {
-    field("all_reduces", all_reduces, "per step, as the following");
-    field("bytes", bytes, "of the buffers");
-    field("transfer_ms", transfer_ms, "under way, from the moment all ranks were there");
-    field("exposed_ms", exposed_ms, "part of transfer_ms that computing waited for");
+    field("all_reduces", all_reduces, "number per step; the following are per step too");
+    field("bytes", bytes, "size of the buffers");
+    field("transfer_ms", transfer_ms, "time of transfers, from the arrival of the last rank");
+    field("exposed_ms", exposed_ms, "part of transfer_ms that compute waited for");
     field("overlapped", overlapped, "1 - exposed_ms / transfer_ms");
-    field("imbalance_ms", imbalance_ms, "waiting for slower ranks");
+    field("imbalance_ms", imbalance_ms, "time waiting for slower ranks");
     field("bus_bandwidth", bus_bandwidth, "bytes/s: 2 (n - 1) / n bytes / transfer_ms");
-    field("peak_bus_bandwidth", peak_bus_bandwidth, "bytes/s with nothing beside it; null: not measured");
+    field("peak_bus_bandwidth", peak_bus_bandwidth, "bytes/s with nothing else running; null: not measured");
   }
 };
 
@@ -65,7 +65,7 @@ struct DistributedReport {
   void describe(Fields& field) {
     field("world_size", world_size, "ranks");
     field.one_of("mode", mode, {"parallel_graph", "multi_process"}, "whether ranks are threads or processes");
-    field.one_of("engine", engine, {"threads", "mpi", "nccl"}, "what carries the bytes");
+    field.one_of("engine", engine, {"threads", "mpi", "nccl"}, "transport");
     field("ranks", ranks, "by rank");
     field("exchange", exchange, "all-reduces as rank 0 saw them");
   }

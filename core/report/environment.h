@@ -1,4 +1,4 @@
-// The machine and software that a report's figures were made with. No host or user names.
+// Machine and software of a report's figures, without host or user names.
 #pragma once
 
 #include "core/base/device_rates.h"
@@ -19,21 +19,21 @@ struct CpuInfo {
   std::string model;
   int physical_cores = 0;  // of the whole machine
   int logical_cores = 0;
-  int usable_cores = 0;               // that this process may run on
-  std::optional<double> quota;        // CPUs' worth of time that control groups grant
-  std::vector<std::string> features;  // of those that matter for speed: "avx2", "avx512_bf16", ...
+  int usable_cores = 0;               // available to this process
+  std::optional<double> quota;        // CPU limit of the control groups
+  std::vector<std::string> features;  // those that affect speed: "avx2", "avx512_bf16", ...
 
   void describe(Fields& field) {
     field("model", model, "");
     field("physical_cores", physical_cores, "");
     field("logical_cores", logical_cores, "");
-    field("usable_cores", usable_cores, "that the process may run on");
-    field("quota", quota, "CPUs' worth of time that the container grants; null: no limit");
-    field("features", features, "of those that matter for speed");
+    field("usable_cores", usable_cores, "cores available to the process");
+    field("quota", quota, "CPU limit of the container; null: no limit");
+    field("features", features, "CPU features that affect speed");
   }
 };
 
-/// What may make figures vary, where it can be read.
+/// Sources of variance in figures, as far as readable.
 struct Noise {
   std::optional<std::string> governor;
   std::optional<double> load_average_1m;
@@ -64,17 +64,17 @@ struct EnvironmentReport {
     field("kernel", kernel, "");
     field("cpu", cpu, "processor");
     field("threads", threads, "compute threads of the run");
-    field("memory_bytes", memory_bytes, "of the machine");
-    field("memory_limit_bytes", memory_limit_bytes, "of the container; null: no limit");
-    field("noise", noise, "what may make figures vary");
+    field("memory_bytes", memory_bytes, "memory of the machine");
+    field("memory_limit_bytes", memory_limit_bytes, "memory limit of the container; null: no limit");
+    field("noise", noise, "sources of variance");
     field.any_list("devices", devices, {{"type", "object"}}, "accelerators");
     field("libraries", libraries, "version by name");
-    field.maybe("rates", rates, "of the device, measured once on a machine; absent: not measured");
+    field.maybe("rates", rates, "rates of the device, measured once per machine; absent: not measured");
     field("ptrain", ptrain, "the program");
   }
 };
 
-/// Of this machine, and the time now in UTC, to the second.
+/// This machine's CPU, and the time now in UTC, to the second.
 CpuInfo read_cpu();
 std::string utc_time();  // "2025-01-31T12:00:00Z"
 
@@ -85,7 +85,7 @@ struct EnvironmentRequest {
   std::optional<DeviceRates> rates = {};
 };
 
-/// What a report says of the machine, its libraries and its limits; what cannot be read is left out.
+/// Describes the machine, its libraries and its limits; what cannot be read is left out.
 EnvironmentReport capture_environment(const EnvironmentRequest& request);
 
 }  // namespace ptrain

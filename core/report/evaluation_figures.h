@@ -1,4 +1,4 @@
-// What the evaluations of a run came to, as reports tell it.
+// Results of the evaluations of a run, as reports hold them.
 #pragma once
 
 #include "core/report/fields.h"
@@ -11,7 +11,7 @@
 
 namespace ptrain {
 
-/// One evaluation of the run, in order; the last one is the report's own.
+/// One evaluation of the run, in order; the last is the report's own.
 struct EvaluationReport {
   std::int64_t step = 0;
   std::int64_t epoch = 0;
@@ -20,14 +20,14 @@ struct EvaluationReport {
 
   void describe(Fields& field) {
     field.about("one evaluation");
-    field("step", step, "training steps done before it");
+    field("step", step, "training steps before it");
     field("epoch", epoch, "");
     field("seconds", seconds, "");
     field("evaluation", evaluation, "");
   }
 };
 
-/// How one class was answered; what has no samples or answers to be a part of is 0.
+/// Metrics of one class; a ratio with denominator 0 is 0.
 struct ClassReport {
   std::string name;
   std::int64_t samples = 0, answers = 0;
@@ -36,15 +36,15 @@ struct ClassReport {
   void describe(Fields& field) {
     field.about("one class");
     field("name", name, "");
-    field("samples", samples, "whose truth it is");
-    field("answers", answers, "samples that it was the answer to");
-    field("precision", precision, "part of the answers that are right");
-    field("recall", recall, "part of the samples that are answered right");
+    field("samples", samples, "samples with this label");
+    field("answers", answers, "samples predicted as this class");
+    field("precision", precision, "fraction of the predictions that are correct");
+    field("recall", recall, "fraction of the samples that are predicted correctly");
     field("f1", f1, "harmonic mean of precision and recall");
   }
 };
 
-/// How often one class was taken for another, or for itself.
+/// How often one class was predicted as another, or as itself.
 struct ConfusionCell {
   std::string label, answer;
   std::int64_t count = 0;
@@ -57,18 +57,18 @@ struct ConfusionCell {
   }
 };
 
-/// Answers class by class.
+/// Metrics of each class.
 struct ClassificationReport {
   std::vector<ClassReport> classes;
   std::vector<ConfusionCell> confusion;
 
   void describe(Fields& field) {
     field("classes", classes, "by number");
-    field("confusion", confusion, "the confusion matrix's cells that are not 0, row by row; of up to 100 classes");
+    field("confusion", confusion, "nonzero cells of the confusion matrix, row by row; for up to 100 classes");
   }
 };
 
-/// The evaluation whose weights are kept.
+/// The best evaluation, whose weights are kept.
 struct BestReport {
   std::string metric;
   double value = 0;
@@ -79,13 +79,13 @@ struct BestReport {
   void describe(Fields& field) {
     field("metric", metric, "output.keep_best");
     field.any_sign("value", value, "");
-    field("step", step, "training steps done before it");
+    field("step", step, "training steps before it");
     field("epoch", epoch, "");
-    field("folder", folder, "of its weights");
+    field("folder", folder, "folder of its weights");
   }
 };
 
-/// How long it took to get as good as was asked for.
+/// Time until the requested accuracy was reached.
 struct TargetReport {
   std::string metric;
   double target = 0;
@@ -97,7 +97,7 @@ struct TargetReport {
     field("metric", metric, "train.target_metric");
     field("target", target, "train.target");
     field("seconds", seconds,
-          "from the first step on, evaluations included, of all runs that were resumed; null: not "
+          "from the first step, evaluations and earlier runs before a resume included; null: not "
           "reached");
     field("step", step, "steps until then, or until the end");
     field("epochs", epochs, "likewise");

@@ -1,12 +1,12 @@
-// The JSON of a struct, declared once: its member describe() names every field with its help, and what is written, what
-// is read back and the JSON Schema follow.
+// Declares the JSON of a struct once: its member describe() names every field with its help text; writing, reading and
+// the JSON Schema follow from it.
 //
 //     struct ModelReport {
 //       std::string name;
 //       std::int64_t parameters = 0;
 //
 //       void describe(Fields& field) {
-//         field("name", name, "as the registry has it");
+//         field("name", name, "as in the registry");
 //         field("parameters", parameters, "");
 //       }
 //     };
@@ -34,27 +34,27 @@ concept Described = requires(T& object, Fields& field) {
   object.describe(field);
 };
 
-/// What describe() declares a struct's fields to. Fields are required in the schema but for those left out when absent;
-/// reading leaves a member whose field is missing as it was, and takes no notice of fields that it does not know.
+/// The visitor that describe() declares a struct's fields to. Fields are required in the schema unless left out when
+/// absent. Reading leaves a member whose field is missing unchanged and ignores unknown fields.
 class Fields {
  public:
   enum class Use { write, read, schema };
   explicit Fields(Use use) : use_(use) {}
   explicit Fields(const nlohmann::json& source) : use_(Use::read), source_(&source) {}
 
-  /// A whole document, of a version such as "ptrain.report/1".
+  /// Declares a whole document, of a version such as "ptrain.report/1".
   void document(const char* version, const char* help);
-  /// What the struct is, where the field that holds it (a list's or a map's) does not say it.
+  /// Describes the struct, where the field that holds it (a list or map) does not.
   void about(const char* help) { about_ = help; }
 
-  // Numbers from 0 on, text, label; null for an absent optional.
+  // Numbers from 0, text, labels; null for an absent optional.
   void operator()(const char* name, double& value, const char* help);
   void operator()(const char* name, std::optional<double>& value, const char* help);
   void operator()(const char* name, int& value, const char* help);
   void operator()(const char* name, std::int64_t& value, const char* help);
   void operator()(const char* name, std::optional<std::int64_t>& value, const char* help);
   void operator()(const char* name, bool& value, const char* help);
-  /// The side of a square, or [height, width]; none said: 0.
+  /// The side of a square, or [height, width]; 0: not set.
   void operator()(const char* name, ImageSize& value, const char* help);
   void operator()(const char* name, std::string& value, const char* help);
   void operator()(const char* name, std::optional<std::string>& value, const char* help);
@@ -64,20 +64,20 @@ class Fields {
   void operator()(const char* name, std::map<std::string, std::string>& value, const char* help);
   /// Null when not finite: JSON has no NaN. NaN when read from null.
   void finite(const char* name, double& value, const char* help);
-  /// Numbers below 0 too.
+  /// Numbers that may be negative.
   void any_sign(const char* name, int& value, const char* help);
   void any_sign(const char* name, double& value, const char* help);
   void any_sign(const char* name, std::optional<double>& value, const char* help);
-  /// JSON of the named type or types ("object", {"boolean", "integer"}).
+  /// JSON of the given type or types ("object", {"boolean", "integer"}).
   void any(const char* name, nlohmann::json& value, const nlohmann::json& types, const char* help);
-  /// Left out when null.
+  /// Likewise; omitted when null.
   void maybe_any(const char* name, nlohmann::json& value, const nlohmann::json& types, const char* help);
-  /// A list of JSON that fits `item`, a schema.
+  /// A list of JSON values that match the schema `item`.
   void any_list(const char* name, nlohmann::json& value, const nlohmann::json& item, const char* help);
   void one_of(const char* name, std::string& value, std::initializer_list<const char*> names, const char* help);
-  /// Members of the object that are not declared before: numbers of any names, or null.
+  /// All other members of the object: numbers of any names, or null.
   void others(std::map<std::string, std::optional<double>>& values, const char* help);
-  /// An enumeration by to_string() of its values up to `last`.
+  /// An enumeration, by to_string() of its values up to `last`.
   template <typename E>
   void choice(const char* name, E& value, E last, const char* help) {
     std::vector<std::string> names;
@@ -85,7 +85,7 @@ class Fields {
     value = static_cast<E>(choose(name, static_cast<int>(value), names, help));
   }
 
-  /// An object for members that the struct holds itself.
+  /// A nested object for members of this struct.
   void group(const char* name, const char* help, const std::function<void(Fields&)>& describe);
   template <Described T>
   void operator()(const char* name, T& value, const char* help) {
@@ -97,7 +97,7 @@ class Fields {
     present(name, value, help);
     if (use_ == Use::schema) nullable(name);
   }
-  /// Left out when absent.
+  /// Omitted when absent.
   template <typename T>
   void maybe(const char* name, std::optional<T>& value, const char* help) {
     if (use_ == Use::write && !value) return;
@@ -112,7 +112,7 @@ class Fields {
   void operator()(const char* name, std::vector<T>& value, const char* help);
   template <Described T>
   void operator()(const char* name, std::map<std::string, T>& value, const char* help);
-  /// Left out when empty.
+  /// Omitted when empty.
   template <typename T>
   void maybe(const char* name, std::map<std::string, T>& value, const char* help) {
     if (use_ == Use::write && value.empty()) return;
@@ -120,7 +120,7 @@ class Fields {
     if (use_ == Use::schema) required_.erase(required_.size() - 1);
   }
 
-  /// What was written, or the schema of an object.
+  /// Returns the written object, or its schema.
   nlohmann::json take(const char* help = "");
 
  private:
@@ -146,22 +146,22 @@ class Fields {
 
   Use use_;
   const nlohmann::json* source_ = nullptr;
-  nlohmann::json written_ = nlohmann::json::object();  // or the properties
+  nlohmann::json written_ = nlohmann::json::object();  // or the schema's properties
   nlohmann::json required_ = nlohmann::json::array();
-  nlohmann::json others_ = false;           // the schema of members that are not declared
-  mutable std::set<std::string> declared_;  // those that were looked for
+  nlohmann::json others_ = false;           // schema of undeclared members
+  mutable std::set<std::string> declared_;  // names of declared fields
   std::string about_, version_;
 };
 
-/// The object as JSON, with the members that describe() names.
+/// Writes the object as JSON, with the members that describe() names.
 template <Described T>
 nlohmann::json write_fields(const T& object) {
   Fields field(Fields::Use::write);
-  const_cast<T&>(object).describe(field);  // changes nothing when it writes
+  const_cast<T&>(object).describe(field);  // writing does not modify it
   return field.take();
 }
 
-/// Members whose fields are missing stay as they are by default.
+/// Reads an object; members whose fields are missing keep their defaults.
 template <Described T>
 T read_fields(const nlohmann::json& source) {
   T object;
@@ -170,7 +170,7 @@ T read_fields(const nlohmann::json& source) {
   return object;
 }
 
-/// The JSON Schema of such an object.
+/// The JSON Schema of such a struct.
 template <Described T>
 nlohmann::json schema_of_fields(const char* help = "") {
   T example;

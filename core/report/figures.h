@@ -1,5 +1,5 @@
-// What a report tells, part by part. Each figure is declared once, here: what is written, read back and published as a
-// schema follows from describe(). Fields are only added within one version; readers ignore what they do not know.
+// The parts of a report. Each figure is declared once, here; writing, reading and the schema follow from describe().
+// Within one version fields are only added; readers ignore unknown ones.
 #pragma once
 
 #include "core/report/evaluation_figures.h"
@@ -16,35 +16,35 @@
 
 namespace ptrain {
 
-/// Comparisons of batch norms' persistent statistics with plain ones.
+/// Comparisons of persistent batch norms' statistics with plain ones.
 struct GuardReport {
   std::int64_t every_steps = 0;
   std::int64_t compared = 0;
   double worst_drift = 0;  // see core/ops/math/statistics_drift.h
 
   void describe(Fields& field) {
-    field("every_steps", every_steps, "one of so many is compared");
-    field("compared", compared, "batches, of all batch norms and ranks");
+    field("every_steps", every_steps, "one of this many steps is compared");
+    field("compared", compared, "number of batches compared, over all batch norms and ranks");
     field.finite("worst_drift", worst_drift,
-                 "of a channel: distance of the means in standard deviations, or relative difference "
+                 "largest over channels: distance of the means in standard deviations, or relative difference "
                  "of the inverse standard deviations; null: not finite");
   }
 };
 
-/// A flag as it was asked for, what it came to, and why where these differ.
+/// A flag as requested and in effect, with the reason where these differ.
 struct FlagState {
   nlohmann::json requested;
   nlohmann::json effective;
   std::string reason;
-  std::optional<GuardReport> guard;  // of persistent batch norm, where it was asked for and compared something
+  std::optional<GuardReport> guard;  // of persistent batch norm, if requested and anything was compared
 
   void describe(Fields& field) {
     field.any("requested", requested, {"boolean", "integer"}, "");
     field.any("effective", effective, {"boolean", "integer"}, "");
-    field("reason", reason, "why these differ; empty when they do not");
+    field("reason", reason, "why these differ; empty: they do not");
     field.maybe("guard", guard,
-                "persistent batch norms' statistics against plain ones, where batch_norm_guard_every_steps asked "
-                "for it");
+                "persistent batch norms' statistics against plain ones, where batch_norm_guard_every_steps requests "
+                "it");
   }
 };
 
@@ -69,9 +69,9 @@ struct ScalerReport {
   void describe(Fields& field) {
     field("enabled", enabled, "");
     field("dynamic", dynamic, "");
-    field.finite("scale", scale, "at the end");
+    field.finite("scale", scale, "scale at the end");
     field("skipped_steps", skipped_steps, "steps with an overflow");
-    field("history", history, "each change");
+    field("history", history, "every change of the scale");
   }
 };
 
@@ -84,8 +84,8 @@ struct AmpReport {
   std::int64_t casts = 0;
 
   void describe(Fields& field) {
-    field.one_of("requested", requested, {"auto", "O0", "O1", "O2"}, "level that the configuration asked for");
-    field("reason", reason, "why auto came to this level and dtype; empty where nothing was left open");
+    field.one_of("requested", requested, {"auto", "O0", "O1", "O2"}, "level requested by the configuration");
+    field("reason", reason, "why auto chose this level and dtype; empty: nothing was auto");
     field.one_of("level", level, {"O0", "O1", "O2"}, "how much is computed in low precision");
     field.one_of("dtype", dtype, {"fp32", "bf16", "fp16"}, "low-precision type; fp32 at O0");
     field("casts", casts, "cast nodes in the training graph");
@@ -102,26 +102,25 @@ struct ModelReport {
 
   void describe(Fields& field) {
     field("name", name, "");
-    field("labels", labels, "names of the classes, by number; empty where they have none");
-    field("sample", sample,
-          "what it is trained on: image, clip, sequence or sample (of a table); empty: not known yet");
+    field("labels", labels, "names of the classes, by number; empty: no names");
+    field("sample", sample, "kind of sample: image, clip, sequence or sample (of a table); empty: not known yet");
     field("parameters", parameters, "");
     field("flops_per_sample", flops_per_sample, "training: forward and backward");
   }
 };
 
-/// How evaluation samples were taken from the training samples.
+/// How evaluation samples were split from the training samples.
 struct SplitReport {
   double dev = 0;
   std::int64_t seed = 0;
 
   void describe(Fields& field) {
-    field("dev", dev, "part of each class that is kept for evaluation");
-    field("seed", seed, "which samples these are is drawn by it");
+    field("dev", dev, "fraction of each class kept for evaluation");
+    field("seed", seed, "seed that draws these samples");
   }
 };
 
-/// What a run reads.
+/// The data a run reads.
 struct DataReport {
   std::int64_t training_samples = 0;
   std::optional<std::int64_t> evaluation_samples;
@@ -130,10 +129,10 @@ struct DataReport {
 
   void describe(Fields& field) {
     field("training_samples", training_samples, "");
-    field("evaluation_samples", evaluation_samples, "null: nothing is evaluated");
+    field("evaluation_samples", evaluation_samples, "number of evaluation samples; null: no evaluation");
     field("unknown_tokens", unknown_tokens,
-          "part of the training text's tokens that the vocabulary has no entry for; null but of text that it reads");
-    field("split", split, "null where evaluation samples are the data's own");
+          "fraction of the training text's tokens that the vocabulary lacks; null except for text read from files");
+    field("split", split, "null where the data has its own evaluation samples");
   }
 };
 
@@ -142,12 +141,12 @@ struct TokenReport {
   std::int64_t computed = 0;
 
   void describe(Fields& field) {
-    field("valid", valid, "of the samples");
-    field("computed", computed, "padding included");
+    field("valid", valid, "pixels or tokens of the samples");
+    field("computed", computed, "the same, with padding");
   }
 };
 
-/// Samples over time of the measured steps, never a mean of rates.
+/// Samples over total time of the measured steps, not a mean of rates.
 struct Throughput {
   double value = 0;
   std::string unit = "samples/s";
@@ -161,10 +160,10 @@ struct Throughput {
     field("value", value, "samples / seconds");
     field("unit", unit, "");
     field("per_device", per_device, "value over the number of devices");
-    field("samples", samples, "of all ranks in the measured steps");
+    field("samples", samples, "samples of all ranks in the measured steps");
     field("seconds", seconds, "");
-    field("warmup_steps", warmup_steps, "first steps, left out");
-    field.maybe("tokens", tokens, "of text, in the measured steps");
+    field("warmup_steps", warmup_steps, "number of first steps left out");
+    field.maybe("tokens", tokens, "tokens of text in the measured steps");
   }
 };
 
@@ -173,8 +172,8 @@ struct LatencyReport {
   Statistics step, reader, compute;
 
   void describe(Fields& field) {
-    field("step", step, "whole step");
-    field("reader", reader, "waiting for data");
+    field("step", step, "time of a step");
+    field("reader", reader, "time waiting for data");
     field("compute", compute, "computing");
   }
 };
@@ -186,9 +185,9 @@ struct Utilization {
 
   void describe(Fields& field) {
     field("achieved_flops", achieved_flops, "FLOP/s");
-    field("peak_flops", peak_flops, "FLOP/s, measured; null when the run was short");
+    field("peak_flops", peak_flops, "measured FLOP/s; null for a short run");
     field("mfu", mfu, "achieved over measured peak");
-    field("datasheet_peak_flops", datasheet_peak_flops, "FLOP/s; null but of known GPUs");
+    field("datasheet_peak_flops", datasheet_peak_flops, "FLOP/s; null except for known GPUs");
     field("datasheet_mfu", datasheet_mfu, "achieved over the data sheet's peak");
   }
 };
@@ -203,7 +202,7 @@ struct RangeReport {
   }
 };
 
-/// One GPU over the measured steps, as its management library saw it; what that does not tell is absent.
+/// One GPU over the measured steps, from its management library; what that does not report is absent.
 struct GpuReport {
   std::int64_t samples = 0;
   std::optional<RangeReport> power_watts, sm_clock_mhz, memory_clock_mhz, temperature_celsius;
@@ -212,14 +211,14 @@ struct GpuReport {
   std::map<std::string, double> throttled;
 
   void describe(Fields& field) {
-    field("samples", samples, "looks at the GPU");
+    field("samples", samples, "number of sensor readings");
     field("power_watts", power_watts, "");
     field("sm_clock_mhz", sm_clock_mhz, "");
     field("memory_clock_mhz", memory_clock_mhz, "");
     field("temperature_celsius", temperature_celsius, "");
     field("energy_joules", energy_joules, "");
-    field("energy_joules_per_sample", energy_joules_per_sample, "of training data");
-    field("throttled", throttled, "share of the looks, by reason");
+    field("energy_joules_per_sample", energy_joules_per_sample, "joules per training sample");
+    field("throttled", throttled, "fraction of the readings, by reason");
   }
 };
 
@@ -228,21 +227,21 @@ struct MemoryReport {
   std::optional<std::int64_t> measured_peak_bytes;
 
   void describe(Fields& field) {
-    field("planned_peak_bytes", planned_peak_bytes, "known before the first step");
+    field("planned_peak_bytes", planned_peak_bytes, "planned before the first step");
     field("measured_peak_bytes", measured_peak_bytes, "null: not measured");
   }
 };
 
-/// One of several losses that are summed up.
+/// One of several losses that are summed.
 struct LossTermReport {
   double weight = 1;
   std::optional<double> first, last;
 
   void describe(Fields& field) {
     field.about("one of several losses");
-    field.any_sign("weight", weight, "in the sum");
-    field.any_sign("first", first, "of the run's first step, before the weight; null when not finite");
-    field.any_sign("last", last, "of the last step, likewise");
+    field.any_sign("weight", weight, "weight in the sum");
+    field.any_sign("first", first, "loss at the run's first step, unweighted; null: not finite");
+    field.any_sign("last", last, "loss at the last step, likewise");
   }
 };
 
@@ -251,9 +250,9 @@ struct LossReport {
   std::map<std::string, LossTermReport> terms = {};
 
   void describe(Fields& field) {
-    field.any_sign("first", first, "of step 1");
-    field.any_sign("last", last, "of the last step; null when not finite");
-    field.maybe("terms", terms, "of several losses each, by name; left out of one");
+    field.any_sign("first", first, "loss at step 1");
+    field.any_sign("last", last, "loss at the last step; null: not finite");
+    field.maybe("terms", terms, "terms of a sum of losses, by name; absent for a single loss");
   }
 };
 
@@ -267,18 +266,18 @@ struct KernelReport {
   double bytes = 0;
 
   void describe(Fields& field) {
-    field.about("time of one op; only with output.per_op or, of few steps, output.trace");
+    field.about("time of one op; only with output.per_op or, for few steps, output.trace");
     field("op", op, "");
     field("node", node, "name in the graph");
-    field("implementation", implementation, "what was chosen");
+    field("implementation", implementation, "chosen implementation");
     field("calls", calls, "");
-    field("milliseconds", milliseconds, "all calls together");
-    field("flops", flops, "of one call");
-    field("bytes", bytes, "of one call: every tensor once");
+    field("milliseconds", milliseconds, "total of all calls");
+    field("flops", flops, "FLOP of one call");
+    field("bytes", bytes, "bytes of one call, each tensor counted once");
   }
 };
 
-/// How far a run came and where the rest of its output is.
+/// Progress of a run, and where the rest of its output is.
 struct ProgressReport {
   std::int64_t steps = 0;
   std::int64_t planned_steps = 0;
@@ -296,19 +295,21 @@ struct ProgressReport {
     field("steps", steps, "optimizer steps done");
     field("planned_steps", planned_steps, "");
     field("epochs", epochs, "");
-    field("bad_samples", bad_samples, "skipped because undecodable");
+    field("bad_samples", bad_samples, "number skipped because undecodable");
     field("device_decoded", device_decoded,
-          "of the images loaded for training, some ahead, those that the GPU decoded; null but with data.decoder gpu");
-    field("wall_seconds", wall_seconds, "the whole command");
-    field("setup_seconds", setup_seconds, "before the first step, search included");
-    field("search_seconds", search_seconds, "choosing kernels");
+          "fraction of the images loaded for training (some ahead of use) decoded by the GPU; null except with "
+          "data.decoder gpu");
+    field("wall_seconds", wall_seconds, "time of the whole command");
+    field("setup_seconds", setup_seconds, "time before the first step, kernel search included");
+    field("search_seconds", search_seconds, "time of the kernel search");
     field("resumed_from", resumed_from, "checkpoint; empty: none");
-    field("checkpoint", checkpoint, "newest written; empty: none");
-    field("ended_early", ended_early, "why the planned steps are not all done though status is ok; empty: they are");
+    field("checkpoint", checkpoint, "newest checkpoint; empty: none");
+    field("ended_early", ended_early,
+          "why fewer steps than planned were done although status is ok; empty: all were done");
   }
 };
 
-/// One part of a training whose images or batches change.
+/// One phase of a training whose image size or batch size changes.
 struct PhaseReport {
   std::int64_t first_step = 0;
   std::int64_t steps = 0;
@@ -319,12 +320,12 @@ struct PhaseReport {
 
   void describe(Fields& field) {
     field.about("one phase");
-    field("first_step", first_step, "counted from 1");
+    field("first_step", first_step, "first step, from 1");
     field("steps", steps, "planned");
-    field("image_size", image_size, "px, the side of squares, or height and width; 0: data.image_size, or text");
-    field("batch_size", batch_size, "of each rank");
-    field("lr_scale", lr_scale, "of the schedule's learning rate");
-    field("samples_per_second", samples_per_second, "of its measured steps; null: none were");
+    field("image_size", image_size, "px: side of squares, or height and width; 0: data.image_size, or text");
+    field("batch_size", batch_size, "batch size per rank");
+    field("lr_scale", lr_scale, "factor of the schedule's learning rate");
+    field("samples_per_second", samples_per_second, "over its measured steps; null: none");
   }
 };
 

@@ -11,7 +11,7 @@ using nlohmann::json;
 json read_json(const std::filesystem::path& path) {
   json content = parse_json(read_file(path));
   if (content.is_discarded())
-    fail("{}: not whole JSON (cut short?), or of more than {} levels", path.string(), deepest_json);
+    fail("{}: not complete JSON (cut short?), or nested deeper than {} levels", path.string(), deepest_json);
   return content;
 }
 

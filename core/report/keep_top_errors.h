@@ -1,4 +1,4 @@
-// Which wrong answers are shown to people: the surest.
+// Selects the wrong predictions to show: the most confident ones.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace ptrain {
 
 inline constexpr std::size_t most_mistakes = 20;
 
-/// Keeps the largest of `mistakes` by the member `size`, the largest first; of equal ones those that came first.
+/// Keeps the largest of `mistakes` by the member `size`, largest first; ties keep their order.
 template <typename TopError>
 void keep_top_errors(std::vector<TopError>& mistakes, double TopError::*size) {
   std::ranges::stable_sort(mistakes, std::greater<>(), size);

@@ -30,14 +30,14 @@ std::string MetricInfo::value_text(std::optional<double> value) const {
 
 void MetricValue::describe(Fields& field) {
   field.about("one metric");
-  field("title", title, "as tables show it");
+  field("title", title, "title in tables");
   field("unit", unit, "empty: none");
   field.choice("kind", kind, MetricKind::reference,
-               "fraction: part of the evaluation samples; score: another figure of at most 1; amount: any other; "
-               "reference: what a metric is held against");
-  field("higher_is_better", higher_is_better, "else lower is");
-  field.any_sign("value", value, "null where it is not defined");
-  field("standard_error", standard_error, "of the value; null where the metric has none");
+               "fraction: fraction of evaluation samples; score: another figure of at most 1; amount: unbounded; "
+               "reference: a baseline for metrics");
+  field("higher_is_better", higher_is_better, "false: lower is better");
+  field.any_sign("value", value, "null: not defined");
+  field("standard_error", standard_error, "standard error of the value; null: none");
 }
 
 const MetricValue* Evaluation::find(std::string_view name) const {
@@ -81,8 +81,8 @@ void Evaluation::describe(Fields& field) {
     names.push_back(metric.name);
     by_name[metric.name] = metric;
   }
-  field("primary", first, "name of the metric that comparisons judge");
-  field("names", names, "of the metrics, in the order in which they are shown, the primary one first");
+  field("primary", first, "name of the metric that comparisons use");
+  field("names", names, "names of the metrics in display order, the primary one first");
   field("metrics", by_name, "by name");
   field("eval_samples", eval_samples, "");
   std::vector<MetricValue> ordered;

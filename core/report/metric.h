@@ -1,5 +1,5 @@
-// Metrics as values: what is measured of a task's answers, in which unit, and which way is better. Reports, comparisons
-// and pages read them by name and direction and know no task.
+// Metrics as values: name, unit and direction of what is measured for a task. Reports, comparisons and pages use these
+// and know no task.
 #pragma once
 
 #include "core/report/fields.h"
@@ -12,73 +12,72 @@
 
 namespace ptrain {
 
-/// What a metric's value is, from which follows its error and how a change of it is told. `fraction`: the part of the
-/// evaluation samples that are right, with the binomial distribution's error. `score`: another figure of at most 1.
-/// `amount`: without an upper bound; its changes are relative. `reference`: what a metric is to be held against, and
-/// nothing that a model is good at.
+/// Kind of a metric's value, which determines its error and how changes are shown. `fraction`: fraction of correct
+/// samples, with the binomial distribution's error. `score`: another figure of at most 1. `amount`: unbounded; its
+/// changes are relative. `reference`: a baseline for other metrics, not a quality of the model.
 enum class MetricKind { fraction, score, amount, reference };
 /// "fraction", "score", "amount", "reference"
 std::string_view to_string(MetricKind kind);
 
-/// How much of a metric is shown while a model trains.
+/// How many metrics are shown while a model trains.
 enum class MetricView { brief, full };
 
 struct MetricInfo {
-  std::string name;   // as keys and documents spell it
-  std::string title;  // as people read it
+  std::string name;   // in keys and documents
+  std::string title;  // for display
   std::string unit;
   MetricKind kind = MetricKind::score;
   bool higher_is_better = true;
   std::string help;
-  MetricView view = MetricView::full;  // the least view that has it
+  MetricView view = MetricView::full;  // smallest view that includes it
 
-  /// Whether its changes count in points of 1, not in percent of what it was.
+  /// Whether its changes are in points rather than percent.
   bool is_bounded() const { return kind != MetricKind::amount; }
-  /// Whether `value` is better than `other`; one that is not a number never is.
+  /// Whether `value` is better than `other`; NaN never is.
   bool is_better(double value, double other) const { return higher_is_better ? value > other : value < other; }
-  /// The title with a capital, as a table's column has it.
+  /// The title with a capital, for a table's column.
   std::string column() const;
-  /// Digits after the point that a value of this size is shown with.
+  /// Digits after the point for a value of this size.
   int digits(double value) const;
   /// "0.9812"; an amount of 10 or more has two digits after the point. "-" where `value` is absent.
   std::string value_text(std::optional<double> value) const;
 };
 
-/// What a metric came to: absent where it is not defined, such as a correlation with values that are all the same.
+/// A metric's value: absent where it is undefined, such as a correlation with constant values.
 struct MetricValue : MetricInfo {
   std::optional<double> value;
   std::optional<double> standard_error;  // where the metric has one
 
   /// "top-1 0.7650"
   std::string text() const { return title + " " + value_text(value); }
-  /// Declares what documents hold of it, beside its name.
+  /// Declares its fields, except its name.
   void describe(Fields& field);
 };
 
 /// The metrics of one evaluation.
 struct Evaluation {
-  std::vector<MetricValue> metrics;  // the first is the primary one, which gates judge
+  std::vector<MetricValue> metrics;  // the first is the primary one, which gates test
   std::int64_t eval_samples = 0;
-  std::string primary_pointer;  // where the document that it was read from holds the primary one; empty: as written
+  std::string primary_pointer;  // place of the primary metric in the source document; empty: as written
 
   /// Null without metrics.
   const MetricValue* primary() const { return metrics.empty() ? nullptr : &metrics.front(); }
-  /// Null where there is none of that name.
+  /// Null without a metric of that name.
   const MetricValue* find(std::string_view name) const;
   /// The primary metric's value, where it has one.
   std::optional<double> primary_value() const;
-  /// JSON pointer to the primary metric's value, from the evaluation's place in the document.
+  /// JSON pointer to the primary metric's value, relative to the evaluation.
   std::string pointer_to_primary() const;
-  /// "top-1 0.7650 (majority class 0.1000)": the primary metric, and what it is to be held against.
+  /// "top-1 0.7650 (majority class 0.1000)": the primary metric and its reference.
   std::string text() const;
-  /// ", top-5 0.9810": the others of this view, but what they are held against.
+  /// ", top-5 0.9810": the others of this view, without references.
   std::string text_of_others(MetricView view) const;
 
   /// Declares the primary metric's name, all names in order, and the metrics by name.
   void describe(Fields& field);
 };
 
-/// The names of `metrics`, in order, references left out: nothing is chosen by those.
+/// The names of `metrics`, in order, without references, which cannot be selected.
 std::vector<std::string> metric_names(const std::vector<MetricInfo>& metrics);
 
 }  // namespace ptrain

@@ -22,7 +22,7 @@ std::optional<MetricsLine> parse_metrics_line(const json& line) {
   try {
     if (line.contains("eval")) return read_fields<EvaluationLine>(line);
     return read_fields<StepLine>(line);
-  } catch (const json::exception&) {  // another program's
+  } catch (const json::exception&) {  // written by another program
     return std::nullopt;
   }
 }
@@ -42,7 +42,7 @@ std::vector<MetricsLine> read_metrics(const std::filesystem::path& metrics) {
 json metrics_schema() {
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "ptrain.metrics/1"},
-          {"description", "a line of metrics.jsonl, which a run writes while it goes on"},
+          {"description", "a line of metrics.jsonl, which a run writes during training"},
           {"anyOf", {schema_of_fields<StepLine>(), schema_of_fields<EvaluationLine>()}}};
 }
 

@@ -1,5 +1,4 @@
-// The lines of metrics.jsonl, each declared once: what a run writes, what is read back and `ptrain schema metrics`
-// follow.
+// The lines of metrics.jsonl, each declared once: writing, reading and `ptrain schema metrics` follow from it.
 #pragma once
 
 #include "core/report/fields.h"
@@ -31,23 +30,22 @@ struct StepLine {
   std::map<std::string, double> losses;
 
   void describe(Fields& field) {
-    field.about("a step of the training that is logged");
-    field("step", step, "counted from 1");
-    field("epoch", epoch, "passes over the data that are done");
-    field.finite("loss", loss, "of the step; null: not finite");
+    field.about("a logged training step");
+    field("step", step, "step, from 1");
+    field("epoch", epoch, "passes over the data done");
+    field.finite("loss", loss, "loss of the step; null: not finite");
     field("lr", lr, "learning rate of the step");
     field("step_ms", step_ms, "time of the step");
-    field("reader_ms", reader_ms, "of that, waiting for data");
-    field("compute_ms", compute_ms, "of that, the device's work");
-    field("samples", samples, "of the step, of all ranks");
-    field("steps_ms", steps_ms, "times of all steps since the line before");
-    field.maybe("memory_bytes", memory_bytes, "in use after the step, where that is known");
-    field.maybe("loss_scale", loss_scale, "of the next step, where there is a scaler");
-    field.maybe("losses", losses,
-                "of several that the loss sums up, each by its name and before its weight; none that is not finite");
+    field("reader_ms", reader_ms, "part of step_ms waiting for data");
+    field("compute_ms", compute_ms, "part of step_ms computing on the device");
+    field("samples", samples, "samples of the step, over all ranks");
+    field("steps_ms", steps_ms, "times of all steps since the previous line");
+    field.maybe("memory_bytes", memory_bytes, "memory in use after the step, if known");
+    field.maybe("loss_scale", loss_scale, "loss scale of the next step, if there is a scaler");
+    field.maybe("losses", losses, "terms of a sum of losses, by name, unweighted; those not finite are left out");
   }
 
-  /// Milliseconds of all steps that the line stands for.
+  /// Milliseconds of all steps that the line covers.
   double total_ms() const;
 };
 
@@ -61,7 +59,7 @@ struct LoggedEvaluation {
     field.finite("loss", loss, "null: not finite");
     field("samples", samples, "");
     field("seconds", seconds, "");
-    field.others(figures, "a figure of the evaluation by its name in the report; null where it has no meaning");
+    field.others(figures, "a figure of the evaluation by its name in the report; null: undefined");
   }
 };
 
@@ -72,18 +70,18 @@ struct EvaluationLine {
 
   void describe(Fields& field) {
     field.about("an evaluation");
-    field("step", step, "training steps done before it");
-    field("eval", eval, "what it came to");
+    field("step", step, "training steps before it");
+    field("eval", eval, "results of the evaluation");
   }
 };
 
 using MetricsLine = std::variant<StepLine, EvaluationLine>;
 
-/// The line as it is written; numbers that are not finite are null.
+/// Converts a line to JSON; numbers that are not finite become null.
 nlohmann::json to_json(const MetricsLine& line);
-/// None for JSON that is no such line.
+/// Returns nothing for JSON that is no such line.
 std::optional<MetricsLine> parse_metrics_line(const nlohmann::json& line);
-/// The lines of a metrics.jsonl, in order, without what is none; none when there is no such file.
+/// Reads the valid lines of a metrics.jsonl, in order; none when there is no such file.
 std::vector<MetricsLine> read_metrics(const std::filesystem::path& metrics);
 /// The JSON Schema of a line.
 nlohmann::json metrics_schema();

@@ -14,7 +14,7 @@
 namespace ptrain {
 namespace {
 
-/// The whole lines of a log up to a step.
+/// The complete lines of a log up to a step.
 std::string kept_lines(const std::filesystem::path& path, std::int64_t through_step) {
   if (through_step == 0 || !std::filesystem::exists(path)) return {};
   std::string kept;
@@ -43,7 +43,7 @@ MetricsLog::~MetricsLog() {
 void MetricsLog::write(const MetricsLine& line) {
   struct stat status {};
   if (fstat(descriptor_, &status) == 0 && status.st_nlink == 0) {
-    fail("{}: was removed, or its folder, while the run wrote to it", path_.string());
+    fail("{}: it or its folder was removed while the run wrote to it", path_.string());
   }
   const std::string text = to_json(line).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   std::size_t done = 0;

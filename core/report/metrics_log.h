@@ -10,14 +10,14 @@ namespace ptrain {
 
 class MetricsLog {
  public:
-  /// A resumed run appends after dropping the lines past `keep_through_step` (and a line cut short); a new one starts
+  /// A resumed run appends after dropping the lines after `keep_through_step` (and a truncated line); a new run starts
   /// empty with keep_through_step 0. Throws Error{failed} naming the path when it cannot be written.
   MetricsLog(const std::filesystem::path& path, std::int64_t keep_through_step);
   ~MetricsLog();
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  /// Throws Error{failed} (a full disk).
+  /// Throws Error{failed} (for example, disk full).
   void write(const MetricsLine& line);
 
  private:

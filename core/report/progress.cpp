@@ -18,8 +18,8 @@
 namespace ptrain {
 namespace {
 
-/// Remaining time from the pace so far. The first step, which sets up more than others, counts until the second is
-/// done; without begin() the pace is that since the first call (a resumed run starts in the middle).
+/// Estimates the remaining time from the pace so far. The first step, which includes setup, counts only until the
+/// second is done; without begin() the pace starts at the first call (a resumed run starts in the middle).
 class Eta {
  public:
   explicit Eta(SecondsClock clock) : clock_(std::move(clock)) {}
@@ -44,7 +44,7 @@ class Eta {
   bool paced_ = false;
 };
 
-/// What is done beside the steps, with a pace of its own.
+/// Progress of work other than steps, with its own pace.
 class RankActivity {
  public:
   explicit RankActivity(SecondsClock clock) : clock_(std::move(clock)), eta_(clock_) {}
@@ -88,7 +88,8 @@ class Bar : public Progress {
   }
 
  private:
-  static constexpr std::size_t longest_bar = 20, shortest_bar = 5, bar_frame = 3;  // of the bar; brackets and a space
+  static constexpr std::size_t longest_bar = 20, shortest_bar = 5,
+                               bar_frame = 3;  // in characters; frame: brackets and a space
 
   bool is_due(bool always) {
     if (clock_() - drawn_ < 0.1 && !always) return false;
@@ -144,11 +145,11 @@ class Plain : public Progress {
     const double eta = eta_.seconds(done, total);
     const std::int64_t before = last_ < 0 ? done - 1 : last_;
     last_ = done;
-    if (done / every_ > before / every_ || done == total || silent_too_long()) tell(line(eta));
+    if (done / every_ > before / every_ || done == total || silent_too_long()) print(line(eta));
   }
   void activity(std::string_view what, std::int64_t done, std::int64_t total) override {
     const std::string line = activity_.line(what, done, total);
-    if (silent_too_long()) tell(line);
+    if (silent_too_long()) print(line);
   }
   void message(std::string_view line) override {
     std::fputs(fmt::format("{}\n", line).c_str(), stream_);
@@ -157,11 +158,11 @@ class Plain : public Progress {
   void finish() override {}
 
  private:
-  // Seconds without a line: where steps are slow, the end's time is not left open for long.
+  // Seconds between lines at most, so that slow steps still show an ETA.
   static constexpr double first_silence = 5, long_silence = 60;
 
   bool silent_too_long() const { return clock_() - shown_ >= (spoke_ ? long_silence : first_silence); }
-  void tell(std::string_view line) {
+  void print(std::string_view line) {
     message(line);
     spoke_ = true;
     shown_ = clock_();
@@ -222,7 +223,7 @@ std::string progress_line(const ProgressUpdate& update, double eta_seconds, std:
   const int decimals = rate < 10 ? 2 : rate < 100 ? 1 : 0;
   struct Field {
     std::string text;
-    int weight;  // the lightest is left out first
+    int weight;  // fields with the smallest weight are left out first
   };
   std::vector<Field> fields = {{fmt::format("step {}/{}", update.step, update.total_steps), 6},
                                {fmt::format("  epoch {:.2f}", update.epoch), 1},

@@ -26,33 +26,33 @@ Utilization make_utilization(double achieved_flops, std::optional<double> peak_f
 }
 
 void Report::describe(Fields& field) {
-  field.document("ptrain.report/2", "What one run of ptrain did.");
+  field.document("ptrain.report/2", "Report of one run of ptrain.");
   field.choice("status", status, RunStatus::error, "how the run ended");
-  field("message", message, "why, unless ok");
+  field("message", message, "reason, unless ok");
   field.any("config", config, "object", "every key, resolved; `ptrain schema config` describes it");
   field("config_hash", config_hash, "equal for runs that do the same work");
-  field("notes", notes, "on the configuration, and the run's own");
+  field("notes", notes, "notes on the configuration and the run");
   field("environment", environment, "machine and software");
   field("flags", flags, "by name");
   field("amp", amp, "automatic mixed precision");
   field("model", model, "");
-  field.maybe("data", data, "what is read; left out where that was not opened");
-  field("global_batch_size", global_batch_size, "samples per step of all ranks");
-  field("progress", progress, "how far the run came");
-  field("phases", phases, "parts of the training whose images or batches differ; empty of one part");
-  field("throughput", throughput, "null when no step was measured");
-  field("latency_ms", latency_ms, "of the measured steps");
+  field.maybe("data", data, "data read; absent where it was not opened");
+  field("global_batch_size", global_batch_size, "samples per step over all ranks");
+  field("progress", progress, "progress of the run");
+  field("phases", phases, "phases with different image or batch sizes; empty: only one");
+  field("throughput", throughput, "null: no step was measured");
+  field("latency_ms", latency_ms, "times of the measured steps");
   field("utilization", utilization, "use of the device's arithmetic");
-  field.maybe("gpu", gpu, "the GPU of rank 0 over the measured steps; only of a GPU with its management library");
+  field.maybe("gpu", gpu, "the GPU of rank 0 over the measured steps; only for a GPU with its management library");
   field("memory", memory, "memory of one process, with all of its ranks");
   field("loss", loss, "training loss");
-  field("evaluation", evaluation, "the last one; null without any");
-  field.maybe("classification", classification, "class by class, of the last evaluation; left out without one");
-  field("evaluations", evaluations, "in order");
-  field.maybe("best", best, "the best of them, where output.keep_best keeps its weights");
-  field.maybe("time_to_accuracy", time_to_accuracy, "where train.target asks for it");
-  field("kernels", kernels, "by their place in a step");
-  field("distributed", distributed, "data parallelism; null with one rank that nothing launched");
+  field("evaluation", evaluation, "last evaluation; null: none");
+  field.maybe("classification", classification, "metrics of each class at the last evaluation; absent without one");
+  field("evaluations", evaluations, "all evaluations, in order");
+  field.maybe("best", best, "best evaluation, if output.keep_best keeps its weights");
+  field.maybe("time_to_accuracy", time_to_accuracy, "only with train.target");
+  field("kernels", kernels, "in the order of a step");
+  field("distributed", distributed, "data parallelism; null for one rank without a launcher");
 }
 
 Report make_report(const Config& config) {

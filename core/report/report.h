@@ -1,5 +1,5 @@
-// The report of one run, `ptrain.report/2`: filled in as the run goes, valid at any moment, so that a run that fails
-// still leaves a report that says so.
+// The report of one run, `ptrain.report/2`: filled in during the run and valid at any moment, so that a failed run
+// leaves a report too.
 #pragma once
 
 #include "core/base/data_kind.h"
@@ -32,7 +32,7 @@ struct Report {
   std::map<std::string, FlagState> flags;
   AmpReport amp;
   ModelReport model;
-  std::optional<DataReport> data;  // once it is open
+  std::optional<DataReport> data;  // once the data is open
   std::int64_t global_batch_size = 0;
   ProgressReport progress;
   std::vector<PhaseReport> phases;
@@ -53,34 +53,34 @@ struct Report {
   void describe(Fields& field);
 };
 
-/// A report with config, hash and the requested flags filled in (effective as requested until told otherwise).
+/// A report with config, hash and the requested flags filled in (in effect as requested unless changed later).
 Report make_report(const Config& config);
 
-/// As it is written; parsing it gives the report back.
+/// Converts to JSON, from which the report can be parsed.
 nlohmann::json to_json(const Report& report);
 
 /// The report's JSON Schema (draft 2020-12).
 nlohmann::json report_schema();
 
-/// Checks to_json(report) against the schema and writes it, indented, whole or not at all; folders are made as needed.
-/// Throws Error{failed} naming the path when it cannot be written.
+/// Checks to_json(report) against the schema and writes it, indented and atomically; creates folders as needed. Throws
+/// Error{failed} naming the path when it cannot be written.
 void write_report(const Report& report, const std::filesystem::path& path, Flush flush = Flush::yes);
 
-/// A report, also one from before or after fields were added: what it has must fit the schema of its version, and what
-/// ptrain's own readers need must be there. One of version 1 is read as if it were of version 2. Throws as
+/// Reads a report, also one written before or after fields were added: its fields must fit the schema of its version,
+/// and those that ptrain's own readers need must be present. Version 1 is upgraded to version 2. Throws as
 /// read_document does.
 Report read_report(const std::filesystem::path& path);
 
-/// Where a configuration's echo has the key.
+/// JSON pointer of the key in a configuration's echo.
 nlohmann::json::json_pointer pointer_to(const Key& key);
 
-/// The configuration that the report echoes; keys that it lacks have their defaults.
+/// The configuration that the report echoes; missing keys have their defaults.
 Config restore_config(const Report& report);
 
-/// "O1 (bf16)": what was taken.
+/// "O1 (bf16)": the level and dtype in effect.
 std::string precision_text(const AmpReport& amp);
 
-/// What samples are; older reports do not say it of their model, but in their throughput's unit.
+/// The kind of sample; older reports have it only in their throughput's unit.
 DataKind reads(const Report& report);
 
 }  // namespace ptrain

@@ -1,4 +1,4 @@
-// Reports read back.
+// Reads reports.
 #include "core/base/errors.h"
 #include "core/config/value.h"
 #include "core/report/json_file.h"
@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What tables, comparisons and exports read without asking.
+/// Members that tables, comparisons and exports read unconditionally.
 constexpr const char* needed_members[] = {"/status",
                                           "/message",
                                           "/config_hash",
@@ -55,7 +55,7 @@ constexpr const char* needed_members[] = {"/status",
                                           "/evaluations",
                                           "/kernels"};
 
-/// The schema without what later versions may add to or earlier ones lack.
+/// The schema without requirements that later or earlier versions may not meet.
 json relaxed(json schema) {
   schema.erase("required");
   if (schema.value("additionalProperties", json()) == false) schema.erase("additionalProperties");
@@ -70,7 +70,7 @@ json relaxed(json schema) {
   return schema;
 }
 
-/// Throws Error{failed} naming the key whose value this program cannot have written.
+/// Throws Error{failed} naming a key whose value this program cannot have written.
 void require_values_of_keys(const std::filesystem::path& path, const json& config) {
   Config scratch;
   for (const Key& key : all_keys()) {
@@ -79,7 +79,7 @@ void require_values_of_keys(const std::filesystem::path& path, const json& confi
     try {
       const bool numeric = key.type == KeyType::integer || key.type == KeyType::number;
       key.set(scratch, numeric ? check_text(key, value.dump(), path.string()) : value);
-    } catch (const std::exception&) {  // another type, out of range, or a choice of another version
+    } catch (const std::exception&) {  // wrong type, out of range, or an enum value of another version
       fail("{}: config: {}: expected {}, got {}: altered, or of another version of ptrain", path.string(), key.name,
            describe(key), quoted_name(value.dump(-1, ' ', true, json::error_handler_t::replace)));
     }

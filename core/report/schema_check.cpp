@@ -56,7 +56,7 @@ std::string object_problem(const json& value, const json& schema, const std::str
   return {};
 }
 
-/// "" when the value fits one of the alternatives, else what the last of them says.
+/// "" when the value fits one of the alternatives, else the problem with the last of them.
 std::string alternatives_problem(const json& value, const json& schema, const std::string& path) {
   std::string problem;
   for (const json& alternative : schema["anyOf"]) {

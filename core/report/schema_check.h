@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-/// "" when `value` fits, else one line: "/path: what is wrong" of the first problem.
+/// "" when `value` fits, else the first problem in one line: "/path: what is wrong".
 std::string schema_problem(const nlohmann::json& value, const nlohmann::json& schema);
 
 }  // namespace ptrain

@@ -19,7 +19,7 @@ struct Statistics {
     field("p90", p90, "");
     field("p95", p95, "");
     field("p99", p99, "");
-    field("stdev", stdev, "of the sample, n - 1");
+    field("stdev", stdev, "sample standard deviation (n - 1)");
     field("count", count, "values");
   }
 };
@@ -30,13 +30,13 @@ Statistics summarize(std::span<const double> values);
 /// The value below which `part` (0 to 1) of the values lie, interpolated as in summarize; 0 for no values.
 double quantile(std::span<const double> values, double part);
 
-/// From the median absolute deviation to a normal distribution's standard deviation.
+/// Factor from the median absolute deviation to a normal distribution's standard deviation.
 inline constexpr double deviation_scale = 1.4826;
 
-/// The standard normal distribution's quantile, for 0 < p < 1, to about 1e-9 (inverted by bisection from erfc).
+/// The quantile of the standard normal distribution for 0 < p < 1, to about 1e-9 (erfc inverted by bisection).
 double normal_quantile(double p);
 
-/// The quantile of Student's distribution with `freedom` >= 1 degrees, for 0.5 <= p < 1 (its distribution as a finite
+/// The quantile of Student's t distribution with `freedom` >= 1 degrees, for 0.5 <= p < 1 (its distribution as a finite
 /// sum: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3 and 26.7.4; inverted by bisection).
 double student_quantile(double p, std::int64_t freedom);
 

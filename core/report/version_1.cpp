@@ -10,18 +10,18 @@ namespace {
 
 using nlohmann::json;
 
-/// How near values were to the true ones.
+/// Closeness of predicted values to the labels.
 struct ValuesVersion1 {
   std::optional<double> pearson, spearman, mse;
 
   void describe(Fields& field) {
-    field.any_sign("pearson", pearson, "Pearson correlation of values and true ones, -1 to 1");
+    field.any_sign("pearson", pearson, "Pearson correlation of values and labels, -1 to 1");
     field.any_sign("spearman", spearman, "Spearman's rank correlation, ties by their mean rank");
     field("mse", mse, "mean squared error");
   }
 };
 
-/// What version 1 told of every evaluation.
+/// The figures of every evaluation in version 1.
 struct AccuracyVersion1 {
   std::optional<double> top1, top5, f1, majority, macro_f1, mcc, auc, loss;
   std::int64_t eval_samples = 0;
@@ -31,15 +31,15 @@ struct AccuracyVersion1 {
   void describe(Fields& field) {
     field("top1", top1, "0 to 1");
     field("top5", top5, "null with 5 classes or fewer");
-    field("f1", f1, "of class 1");
-    field("majority", majority, "part of the samples in their most frequent class");
+    field("f1", f1, "F1 of class 1");
+    field("majority", majority, "fraction of the samples in the most frequent class");
     field("macro_f1", macro_f1, "mean F1 of the classes that occur");
     field.any_sign("mcc", mcc, "Matthews correlation");
     field("auc", auc, "area under the ROC curve of class 1");
     field.any_sign("loss", loss, "evaluation loss");
     field("eval_samples", eval_samples, "");
-    field.maybe("values", values, "of a regression");
-    field.maybe("perplexity", perplexity, "of running text");
+    field.maybe("values", values, "for a regression");
+    field.maybe("perplexity", perplexity, "for a language model");
   }
 };
 
@@ -53,7 +53,7 @@ MetricValue make_metric(const char* name, const char* title, MetricKind kind, st
   return made;
 }
 
-/// Adds the metric, unless it is absent; the first is kept in any case.
+/// Adds the metric unless absent; the first is always kept.
 void add(Evaluation& evaluation, MetricValue metric) {
   if (metric.value || evaluation.metrics.empty()) evaluation.metrics.push_back(std::move(metric));
 }

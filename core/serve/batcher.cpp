@@ -40,9 +40,9 @@ Batch Batcher::submit(Batch batch) {
   std::future<Batch> scores;
   {
     const std::lock_guard lock(mutex_);
-    if (ending_) throw QueueFull("the server is ending");
+    if (ending_) throw QueueFull("the server is shutting down");
     if (waiting_.size() >= options_.queue) {
-      throw QueueFull(fmt::format("{} requests wait already, which is as many as may", waiting_.size()));
+      throw QueueFull(fmt::format("the queue is full: {} requests are waiting", waiting_.size()));
     }
     waiting_.push_back({std::move(batch), Clock::now(), {}});
     scores = waiting_.back().scores.get_future();
@@ -106,7 +106,7 @@ void Batcher::predict_all(std::vector<Request> requests) {
     for (Request& request : requests) {
       try {
         request.scores.set_exception(std::current_exception());
-      } catch (const std::future_error&) {  // it has its answer
+      } catch (const std::future_error&) {  // already answered
       }
     }
   }

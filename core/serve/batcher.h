@@ -1,4 +1,4 @@
-// Joins requests that wait at the same time into batches, which one thread computes.
+// Dynamic batching: joins requests that wait at the same time into batches, which one thread computes.
 #pragma once
 
 #include "core/data/batch.h"
@@ -15,12 +15,12 @@
 namespace ptrain {
 
 struct BatcherOptions {
-  std::int64_t most = 32;   // inputs of a batch
-  double max_delay_ms = 2;  // that a request waits for others to join it
-  std::size_t queue = 128;  // requests that may wait
+  std::int64_t most = 32;   // largest batch size
+  double max_delay_ms = 2;  // longest wait for others to join a batch
+  std::size_t queue = 128;  // largest number of waiting requests
 };
 
-/// More wait than may, or the server is ending.
+/// The queue is full, or the server is shutting down.
 class QueueFull : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,21 +28,21 @@ class QueueFull : public std::runtime_error {
 
 class Batcher {
  public:
-  /// Scores of the rows of a batch that count.
+  /// Computes the scores of a batch's valid rows.
   using Answerer = std::function<Batch(Batch& batch)>;
 
-  /// `start` runs in the thread that computes, before anything else does. Metrics outlive it. Throws what `start`
-  /// throws, Error{failed} where the system grants no thread.
+  /// `start` runs first in the computing thread. Metrics must outlive it. Throws what `start` throws, and Error{failed}
+  /// if no thread can be created.
   Batcher(Answerer answer, const std::function<void()>& start, const BatcherOptions& options, ServeMetrics& metrics);
-  /// Answers what waits first.
+  /// Answers the waiting requests first.
   ~Batcher();
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  /// Scores of the batch's rows, at most options.most of them; waits. Throws QueueFull, or what computing threw.
+  /// Computes the scores of the batch's rows, at most options.most; blocks. Throws QueueFull, or what computing threw.
   Batch submit(Batch batch);
   std::size_t queue_length() const;
-  /// From now on no request waits for others to join it.
+  /// From now on no request waits for others to join its batch.
   void drain();
 
  private:
@@ -54,7 +54,7 @@ class Batcher {
   };
 
   void work();
-  /// The requests of the next batch; none when the last has been answered.
+  /// The requests of the next batch; empty after the last.
   std::vector<Request> next();
   std::int64_t inputs_waiting() const;
   void predict_all(std::vector<Request> requests);

@@ -1,4 +1,4 @@
-// A ModelService over HTTP, or the stub that says why there is none.
+// Serves a ModelService over HTTP; without an HTTP library a stub that fails with the reason.
 #pragma once
 
 #include "core/serve/model_service.h"
@@ -7,13 +7,13 @@ namespace ptrain {
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
-  int port = 8000;  // 0: any that is free
+  int port = 8000;  // 0: any free port
   std::size_t max_body = std::size_t{64} << 20;
-  std::size_t threads = 144;  // connections that are answered at once; others wait
+  std::size_t threads = 144;  // connections served at once; others wait
 };
 
-/// Serves until a signal asks for an end; requests that arrived by then are answered. `listening` is told the port.
-/// Throws Error{failed} where the port cannot be had, or without HTTP.
+/// Serves until a signal, then answers the requests that have arrived. `listening` is called with the port. Throws
+/// Error{failed} if the port is unavailable, or without HTTP.
 void serve_http(const ModelService& service, const HttpOptions& options,
                 const std::function<void(int port)>& listening);
 

@@ -13,13 +13,13 @@ namespace {
 
 constexpr const char* json_type = "application/json";
 constexpr const char* prometheus_type = "text/plain; version=0.0.4";
-constexpr int waiting_connections = 1024;  // that the system keeps until a thread takes them
-constexpr int idle_seconds = 5;            // that a connection may be silent, in a request and between two
+constexpr int waiting_connections = 1024;  // backlog of the listening socket
+constexpr int idle_seconds = 5;            // timeout of a silent connection, within and between requests
 
-/// With a longer queue of connections than the library asks for.
+/// A server with a longer backlog than the library's.
 class Server final : public httplib::Server {
  public:
-  /// The port, or below 0.
+  /// Returns the port, or a negative number.
   int bind(const HttpOptions& options) {
     const int port = options.port == 0 ? bind_to_any_port(options.host)
                                        : (bind_to_port(options.host, options.port) ? options.port : -1);
@@ -33,7 +33,7 @@ void give(httplib::Response& response, const ServiceAnswer& answer) {
   response.set_content(answer.body, json_type);
 }
 
-/// The body, however it comes; nothing where it is larger than `most` or ends early.
+/// Reads the body, whatever its encoding; nothing if it is larger than `most` or ends early.
 std::optional<std::string> read_body(const httplib::ContentReader& reader, std::size_t most, bool& too_large) {
   std::string body;
   const bool whole = reader([&](const char* data, std::size_t bytes) {
@@ -52,7 +52,7 @@ void infer(const ModelService& service, std::size_t max_body, httplib::Response&
   if (body) return give(response, service.infer(*body));
   const int status = too_large || response.status == 413 ? 413 : 400;
   service.count_refusal(status);
-  response.set_header("Connection", "close");  // what is left of the body is no request
+  response.set_header("Connection", "close");  // the rest of the body is no request
   give(response, status == 413 ? error_answer(413, fmt::format("the body is larger than {} bytes", max_body))
                                : error_answer(400, "the body ended early"));
 }
@@ -63,7 +63,7 @@ void route(Server& server, const ModelService& service, const HttpOptions& optio
   };
   const auto model = [&service](const httplib::Request& request, httplib::Response& response) {
     if (request.matches[1] == service.name()) return true;
-    give(response, error_answer(404, "no such model; the one here is " + service.name()));
+    give(response, error_answer(404, "no such model; this server has " + service.name()));
     return false;
   };
   get("/v2/?", [&service] { return service.server(); });
@@ -85,7 +85,7 @@ void route(Server& server, const ModelService& service, const HttpOptions& optio
   server.set_error_handler([](const httplib::Request&, httplib::Response& response) {
     if (response.body.empty())
       give(response, error_answer(response.status,
-                                  response.status == 404 ? "no such path" : "not a request that is served here"));
+                                  response.status == 404 ? "no such path" : "not a request this server supports"));
   });
 }
 
@@ -102,14 +102,14 @@ void serve_http(const ModelService& service, const HttpOptions& options,
   server.set_read_timeout(idle_seconds);
   server.set_write_timeout(idle_seconds);
   server.set_tcp_nodelay(true);
-  server.set_socket_options([](socket_t socket) {  // the library's own would let two servers share a port
+  server.set_socket_options([](socket_t socket) {  // the library's default lets two servers share a port
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
   server.new_task_queue = [&options] { return new httplib::ThreadPool(options.threads); };
   const int port = server.bind(options);
   if (port < 0)
-    fail("{}:{}: cannot listen there: the port is taken, or the address is not this machine's", options.host,
+    fail("{}:{}: cannot listen: the port is in use, or the address does not belong to this machine", options.host,
          options.port);
   listening(port);
   std::atomic<bool> ended{false};
@@ -122,7 +122,7 @@ void serve_http(const ModelService& service, const HttpOptions& options,
   server.listen_after_bind();
   ended = true;
   watcher.join();
-  if (SignalGuard::received() == 0) fail("{}:{}: no longer takes connections", options.host, port);
+  if (SignalGuard::received() == 0) fail("{}:{}: stopped accepting connections", options.host, port);
 }
 
 }  // namespace ptrain

@@ -43,18 +43,18 @@ void ServeMetrics::count_batch(std::int64_t inputs) {
 
 std::string ServeMetrics::text(std::size_t queue_length) const {
   const std::lock_guard lock(mutex_);
-  std::string lines = head("ptrain_requests_total", "Requests for answers, by status of HTTP.", "counter");
+  std::string lines = head("ptrain_requests_total", "Inference requests, by HTTP status.", "counter");
   std::int64_t errors = 0;
   for (const auto& [status, count] : requests_) {
     lines += fmt::format("ptrain_requests_total{{code=\"{}\"}} {}\n", status, count);
     errors += status >= 400 ? count : 0;
   }
-  lines += head("ptrain_request_errors_total", "Those of them that were not answered.", "counter");
+  lines += head("ptrain_request_errors_total", "Inference requests that failed.", "counter");
   lines += fmt::format("ptrain_request_errors_total {}\n", errors);
-  lines += head("ptrain_queue_length", "Requests that wait for a batch.", "gauge");
+  lines += head("ptrain_queue_length", "Requests waiting for a batch.", "gauge");
   lines += fmt::format("ptrain_queue_length {}\n", queue_length);
-  lines += seconds_.text("ptrain_request_seconds", "From a request's last byte to its answer.");
-  return lines + batch_sizes_.text("ptrain_batch_size", "Inputs that were computed at once.");
+  lines += seconds_.text("ptrain_request_seconds", "Time from a request's last byte to its response.");
+  return lines + batch_sizes_.text("ptrain_batch_size", "Inputs computed at once.");
 }
 
 }  // namespace ptrain

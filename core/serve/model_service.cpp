@@ -45,7 +45,7 @@ const char* datatype_name(DType dtype) {
     case DType::u8:
       return "UINT8";
     default:
-      fail_invariant("an answer of a type that no client reads");
+      fail_invariant("an output has a type that no client reads");
   }
 }
 
@@ -66,7 +66,7 @@ json tensor_metadata(std::string_view name, const char* datatype, const std::vec
   return {{"name", name}, {"datatype", datatype}, {"shape", shape}};
 }
 
-/// Sentences of an input named `text`, by the model's vocabulary.
+/// Encodes the sentences of an input named `text` by the model's vocabulary.
 Batch batch_of_texts(const DatasetInfo& data, const TextEncoder& encoder, std::span<const std::string> texts,
                      std::int64_t most) {
   if (texts.empty()) fail_usage("{}: is empty: expected at least one input", text_input);
@@ -86,8 +86,8 @@ Batch batch_of_texts(const DatasetInfo& data, const TextEncoder& encoder, std::s
   return batch;
 }
 
-/// Whether a request asks for this output: it names some, or gets all.
-bool asks_for(const json& request, std::string_view name) {
+/// Whether a request wants this output: it names it, or names none.
+bool wants_output(const json& request, std::string_view name) {
   const auto outputs = request.find("outputs");
   if (outputs == request.end()) return true;
   return std::any_of(outputs->begin(), outputs->end(), [&](const json& output) { return output.at("name") == name; });
@@ -134,13 +134,13 @@ ServiceAnswer ModelService::model() const {
 }
 
 Batch ModelService::batch_of_body(const json& request) const {
-  if (!request.is_object()) fail_usage("the body is no JSON object");
+  if (!request.is_object()) fail_usage("the body is not a JSON object");
   const auto inputs = request.find("inputs");
   if (inputs == request.end() || !inputs->is_array() || inputs->empty()) {
     fail_usage("inputs: expected a list of tensors");
   }
   constexpr std::size_t most_inputs = 8;
-  if (inputs->size() > most_inputs) fail_usage("inputs: {} tensors: no model reads so many", inputs->size());
+  if (inputs->size() > most_inputs) fail_usage("inputs: {} tensors, expected at most {}", inputs->size(), most_inputs);
   require_outputs(request);
   std::vector<RequestTensor> tensors;
   for (const json& input : *inputs) tensors.push_back(parse_tensor(input, largest_tensor));
@@ -173,7 +173,7 @@ void ModelService::require_outputs(const json& request) const {
 ServiceAnswer ModelService::answered(const json& request, const Batch& answers) const {
   json outputs = json::array();
   for (const auto& [spec, tensor] : answers.entries()) {
-    if (!asks_for(request, spec.name)) continue;
+    if (!wants_output(request, spec.name)) continue;
     json output = tensor_metadata(spec.name, datatype_name(spec.dtype), tensor.shape().dims());
     output["data"] = to_data(tensor);
     outputs.push_back(std::move(output));
@@ -189,7 +189,7 @@ ServiceAnswer ModelService::infer(std::string_view body) const {
     try {
       const json request = parse_json(body);
       if (request.is_discarded())
-        return error_answer(400, fmt::format("the body is no whole JSON of at most {} levels", deepest_json));
+        return error_answer(400, fmt::format("the body is not complete JSON of at most {} levels", deepest_json));
       Batch batch = batch_of_body(request);
       return answered(request, task_.answers(batcher_.submit(std::move(batch))));
     } catch (const QueueFull& full) {

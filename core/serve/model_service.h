@@ -1,5 +1,5 @@
-// The KServe v2 inference protocol ("Open Inference Protocol", KServe's and Triton's) in JSON over one model: what a
-// request's body means and what is answered. HTTP itself is elsewhere.
+// The KServe v2 inference protocol ("Open Inference Protocol", KServe's and Triton's) in JSON for one model: parses
+// request bodies and makes responses. HTTP itself is elsewhere.
 #pragma once
 
 #include "core/runtime/loaded_model.h"
@@ -11,28 +11,28 @@
 namespace ptrain {
 
 struct ServiceAnswer {
-  int status = 200;  // of HTTP
+  int status = 200;  // HTTP status
   std::string body;  // JSON
 };
 
 /// {"error": message}.
 ServiceAnswer error_answer(int status, const std::string& message);
 
-/// For several threads at once.
+/// Thread-safe.
 class ModelService {
  public:
-  /// `outputs`: what a row of the answers holds; `name`: what the model is called in URLs. All others outlive it.
-  /// Throws as TextEncoder where the vocabulary is damaged.
+  /// `outputs`: the contents of a row of the outputs; `name`: the model's name in URLs. All other arguments must
+  /// outlive it. Throws as TextEncoder does if the vocabulary is damaged.
   ModelService(const LoadedModel& opened, std::vector<TensorSpec> outputs, std::string name, Batcher& batcher,
                std::int64_t most, ServeMetrics& metrics);
 
   const std::string& name() const { return name_; }
   ServiceAnswer server() const;  // /v2
   ServiceAnswer model() const;   // /v2/models/NAME
-  /// /v2/models/NAME/infer. 400 with what is wrong, 503 where too many wait, 500 where computing failed.
+  /// /v2/models/NAME/infer. Status 400 with the reason, 503 with a full queue, 500 for a failure of computing.
   ServiceAnswer infer(std::string_view body) const;
   std::string metrics() const { return metrics_.text(batcher_.queue_length()); }
-  /// The server is ending: what waits is answered at once.
+  /// The server is shutting down: waiting requests are answered at once.
   void drain() const { batcher_.drain(); }
   void count_refusal(int status) const { metrics_.count_request(status, 0); }
 

@@ -54,7 +54,7 @@ T parse_number(const json& value, const std::string& name) {
                           : value.get<std::int64_t>() >= std::numeric_limits<T>::min();
     if (fits) return value.get<T>();
   }
-  fail_usage("{}: data: {} is no number of its datatype", name,
+  fail_usage("{}: data: {} is not a number of its datatype", name,
              quoted_name(value.dump(-1, ' ', true, json::error_handler_t::replace).substr(0, 40)));
 }
 
@@ -109,7 +109,7 @@ RequestTensor parse_tensor(const json& input, std::int64_t most_elements) {
   std::size_t elements = 1;
   for (const std::int64_t side : tensor.shape) elements *= static_cast<std::size_t>(side);
   const std::size_t found = tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / width(tensor.type);
-  if (found != elements) fail_usage("{}: data: {} elements, its shape says {}", where, found, elements);
+  if (found != elements) fail_usage("{}: data: {} elements, expected {} by its shape", where, found, elements);
   return tensor;
 }
 

@@ -1,4 +1,4 @@
-// Tensors out of a request's JSON.
+// Parses tensors from a request's JSON.
 #pragma once
 
 #include "core/runtime/tensors.h"
@@ -10,7 +10,7 @@
 
 namespace ptrain {
 
-/// One entry of `inputs`: its numbers or, of datatype BYTES, its texts.
+/// One entry of `inputs`: its numbers or, for datatype BYTES, its texts.
 struct RequestTensor {
   std::string name;
   TensorType type = TensorType::u8;
@@ -22,8 +22,8 @@ struct RequestTensor {
   InputTensor view() const { return {name, type, shape, numbers.data()}; }
 };
 
-/// `data` may be nested as its shape is, or flat. Throws Error{usage} naming what is missing, of another type, out of
-/// its datatype's range, or not as many as the shape says, or larger than `most_elements`.
+/// `data` may be nested like its shape, or flat. Throws Error{usage} naming what is missing, of another type, out of
+/// its datatype's range, in conflict with the shape, or larger than `most_elements`.
 RequestTensor parse_tensor(const nlohmann::json& input, std::int64_t most_elements);
 
 }  // namespace ptrain

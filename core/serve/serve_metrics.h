@@ -1,4 +1,4 @@
-// What a server did so far, as Prometheus reads it (text format 0.0.4).
+// Metrics of a server in Prometheus' text format 0.0.4.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace ptrain {
 
-/// Counts of values up to each bound, as Prometheus' histograms have them.
+/// Cumulative counts per upper bound, as in Prometheus' histograms.
 class Histogram {
  public:
   explicit Histogram(std::vector<double> bounds) : bounds_(std::move(bounds)), counts_(bounds_.size()) {}
 
   void add(double value);
-  /// The lines of a metric of that name.
+  /// The lines of a metric with this name.
   std::string text(const std::string& name, const std::string& help) const;
 
  private:
@@ -25,12 +25,12 @@ class Histogram {
   double sum_ = 0;
 };
 
-/// For several threads at once.
+/// Thread-safe.
 class ServeMetrics {
  public:
   ServeMetrics();
 
-  /// A request for answers ended with this status of HTTP.
+  /// Counts a finished inference request with this HTTP status.
   void count_request(int status, double seconds);
   void count_batch(std::int64_t inputs);
   std::string text(std::size_t queue_length) const;

@@ -16,7 +16,7 @@
 namespace ptrain {
 namespace {
 
-/// The last part of every key and section that stands directly below `section` ("" for the top).
+/// The last component of every key and section directly below `section` ("" for the top).
 std::vector<std::string> names_below(std::string_view section) {
   std::vector<std::string> names;
   const std::string prefix = section.empty() ? "" : std::string(section) + ".";
@@ -35,18 +35,18 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-/// Whether a name can stand in a message as it is.
+/// Whether a message can show a name without quotes.
 bool is_plain(std::string_view name) {
   return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
   });
 }
 
-[[noreturn]] void refuse_unknown(std::string_view where, std::string_view section, const std::string& name) {
+[[noreturn]] void reject_unknown(std::string_view where, std::string_view section, const std::string& name) {
   const std::string full = section.empty() ? name : std::string(section) + "." + name;
   std::string hint = did_you_mean(name, names_below(section));
   if (!hint.empty() && !section.empty()) hint.insert(hint.find("mean ") + 5, std::string(section) + ".");
-  if (hint.empty()) {  // a key that stands in another section
+  if (hint.empty()) {  // a key of another section
     for (const Key& key : config_keys()) {
       if (hint.empty() && key.name.ends_with("." + name)) hint = "; did you mean " + key.name + "?";
     }
@@ -63,14 +63,14 @@ std::string read_text(const std::filesystem::path& file) {
     const bool missing = !std::filesystem::exists(file, error);
     fail_usage("{}: {}", file.string(), missing ? "no such file" : "cannot be read");
   }
-  std::string text((std::size_t{1} << 20) + 1, '\0');  // one byte more than parse_yaml takes
+  std::string text((std::size_t{1} << 20) + 1, '\0');  // one byte more than parse_yaml accepts
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) fail("{}: cannot be read", file.string());
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
 }
 
-/// What a file may say beside its keys: a configuration that it goes out from.
+/// The one entry of a file that is no key: a base configuration.
 constexpr const char* base_key = "base";
 
 class Loader {
@@ -80,7 +80,7 @@ class Loader {
     for (const Key& key : catalogs_.keys()) loaded_.origins[key.name] = "default";
   }
 
-  /// A document and, before it, the one that it names as its base, from its own folder on.
+  /// Applies the base of a document, relative to its own folder, then the document.
   void apply_document(std::string_view text, const std::string& name, int depth = 0) {
     YamlValue document = parse_yaml(text, name);
     const auto base = std::find_if(document.entries.begin(), document.entries.end(),
@@ -102,8 +102,8 @@ class Loader {
       } else if (is_section(name) && entry.key.find('.') == std::string::npos && !entry.key.empty()) {
         apply_section(entry, name, where);
       } else {
-        if (key != nullptr || is_section(name)) refuse_dotted(where, name);
-        refuse_unknown(where, section, entry.key);
+        if (key != nullptr || is_section(name)) reject_dotted(where, name);
+        reject_unknown(where, section, entry.key);
       }
     }
   }
@@ -127,7 +127,7 @@ class Loader {
       const std::size_t dot = item.key.rfind('.');
       const std::string section = dot == std::string::npos ? "" : item.key.substr(0, dot);
       const bool known = section.empty() || is_section(section);
-      refuse_unknown(shown_option(item), known ? section : "",
+      reject_unknown(shown_option(item), known ? section : "",
                      known && !section.empty() ? item.key.substr(dot + 1) : item.key);
     }
     set(*key, check_text(*key, item.value, shown_option(item)), "command line");
@@ -159,7 +159,7 @@ class Loader {
                  entry.value.kind == YamlValue::Kind::list ? "a list" : shown(entry.value.text));
     }
   }
-  /// A table's rows as one list for each key; every row has the same keys.
+  /// Converts a table's rows to one list per key; every row has the same keys.
   YamlValue find_columns(const YamlValue& rows, const std::string& name) const {
     YamlValue columns;
     columns.kind = YamlValue::Kind::map;
@@ -173,14 +173,14 @@ class Loader {
       }
       for (const YamlEntry& entry : row.entries) {
         if (find_entry(columns, entry.key) == nullptr) {
-          fail_usage("{}: {}: {} is not in the first of them; expected the same keys in all", where, name,
+          fail_usage("{}: {}: {} is not in the first row; expected the same keys in all rows", where, name,
                      shown(entry.key));
         }
       }
       for (YamlEntry& column : columns.entries) {
         const YamlEntry* const entry = find_entry(row, column.key);
         if (entry == nullptr) {
-          fail_usage("{}: {}: {} is missing, which the first of them has", where, name, shown(column.key));
+          fail_usage("{}: {}: {} is missing, which the first row has", where, name, shown(column.key));
         }
         column.value.items.push_back(entry->value);
       }
@@ -191,15 +191,15 @@ class Loader {
     constexpr int deepest = 8;
     const std::string where = fmt::format("{}:{}", name, entry.line);
     if (entry.value.kind != YamlValue::Kind::scalar || entry.value.text.empty()) {
-      fail_usage("{}: {}: expected another configuration's file", where, base_key);
+      fail_usage("{}: {}: expected the file of another configuration", where, base_key);
     }
     const std::filesystem::path file = std::filesystem::path(name).parent_path() / entry.value.text;
-    if (depth == deepest) fail_usage("{}: {}: more than {} files one above the other", where, base_key, deepest);
+    if (depth == deepest) fail_usage("{}: {}: chain of more than {} base files", where, base_key, deepest);
     if (!std::filesystem::is_regular_file(file)) fail_usage("{}: {}: no file {}", where, base_key, file.string());
     apply_document(read_text(file), file.string(), depth + 1);
   }
-  [[noreturn]] static void refuse_dotted(const std::string& where, const std::string& name) {
-    fail_usage("{}: {}: dotted names are for the command line; nest the keys here", where, name);
+  [[noreturn]] static void reject_dotted(const std::string& where, const std::string& name) {
+    fail_usage("{}: {}: dotted names are for the command line; nest the keys in a file", where, name);
   }
   static std::string shown_option(const Override& item) {
     return item.spelled.size() <= 120 && is_utf8(item.spelled) ? item.spelled : "-o " + shown(item.key);
@@ -207,7 +207,7 @@ class Loader {
 
   const Catalogs& catalogs_;
   LoadedConfig loaded_;
-  std::string file_;  // that is read now
+  std::string file_;  // being read
 };
 
 }  // namespace
@@ -217,7 +217,7 @@ Override parse_override(std::string_view assignment, std::string_view option) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     fail_usage("{} {}: sets a key of the configuration, expected key.path=value, such as train.optimizer.lr=0.1{}",
-               option, shown(assignment), option == "-o" ? " (where results go is --out)" : "");
+               option, shown(assignment), option == "-o" ? " (for the folder of results use --out)" : "");
   }
   return {std::string(assignment.substr(0, equals)), std::string(assignment.substr(equals + 1)), spelled};
 }

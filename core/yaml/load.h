@@ -1,4 +1,5 @@
-// From a YAML file, the environment and the command line to a checked Config that knows where each value came from.
+// Loads a YAML file, the environment and the command line into a checked Config that records where each value came
+// from.
 #pragma once
 
 #include "core/config/catalogs.h"
@@ -27,12 +28,12 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// The process's environment.
 std::optional<std::string> process_environment(const std::string& variable);
 
-/// Default < file < environment < overrides, then the checks across keys. `catalogs`: what may be named.
+/// Applies default < file < environment < overrides, then checks across keys. `catalogs`: the names that may be used.
 /// Throws Error{usage} with one line "FILE:LINE: KEY: expected ..., got ...".
 LoadedConfig load_config(const std::filesystem::path& file, const Catalogs& catalogs,
                          std::span<const Override> overrides = {},
                          const Environment& environment = process_environment);
-/// load_config for text at hand; `name` stands for the file in messages.
+/// The same for text in memory; messages use `name` for the file.
 LoadedConfig parse_config(std::string_view text, std::string_view name, const Catalogs& catalogs,
                           std::span<const Override> overrides = {},
                           const Environment& environment = process_environment);

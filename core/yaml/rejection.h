@@ -1,4 +1,4 @@
-// How a value that contradicts others is refused.
+// Rejects a value that contradicts others.
 #pragma once
 
 #include "core/base/errors.h"
@@ -9,7 +9,7 @@
 
 namespace ptrain {
 
-/// Refuses the value of `key`, at the place that set it.
+/// Rejects the value of `key`, naming the place that set it.
 class Rejection {
  public:
   explicit Rejection(const LoadedConfig& loaded) : loaded_(loaded) {}

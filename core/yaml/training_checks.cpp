@@ -45,9 +45,9 @@ void check_whole(const NumberList& list, const Rejection& reject) {
   }
 }
 
-/// Returns the list that says where phases end; none where there are no phases.
+/// Returns the list of the phases' ends; none without phases.
 std::optional<NumberList> check_ends(const PhasesConfig& phases, const Rejection& reject) {
-  constexpr std::size_t most_phases = 16;  // a plan is compiled for each
+  constexpr std::size_t most_phases = 16;  // each one is compiled
   std::optional<NumberList> ends;
   for (const NumberList& list :
        {NumberList{"train.phases.until", &phases.until}, NumberList{"train.phases.until_epoch", &phases.until_epoch},
@@ -60,7 +60,7 @@ std::optional<NumberList> check_ends(const PhasesConfig& phases, const Rejection
   const auto& [key, list] = *ends;
   if (list->size() > most_phases) reject(key, "has {} phases, expected at most {}", list->size(), most_phases);
   if (std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) != list->end()) {
-    reject(key, "expected ends that rise from phase to phase");
+    reject(key, "expected increasing ends");
   }
   if (list == &phases.until && list->back() != 1) reject(key, "the last phase ends at 1, got {}", list->back());
   if (list == &phases.until_step) check_whole(*ends, reject);
@@ -76,7 +76,7 @@ void check_phases(const Config& config, const Rejection& reject) {
                                                        {"train.phases.smallest_crop", phases.smallest_crop.size()}};
   for (const auto& [key, entries] : lists) {
     if (entries == 0) continue;
-    if (!ends) reject(key, "where phases end is missing: train.phases.until, until_epoch or until_step");
+    if (!ends) reject(key, "the phases' ends are missing: train.phases.until, until_epoch or until_step");
     if (entries != ends->second->size()) {
       reject(key, "has {} entries for the {} phases of {}", entries, ends->second->size(), ends->first);
     }
@@ -97,7 +97,7 @@ void check_groups(const GroupsConfig& groups, const Rejection& reject) {
                                                        {"train.groups.weight_decay", groups.weight_decay.size()}};
   for (const auto& [key, entries] : lists) {
     if (entries == 0 || entries == groups.match.size()) continue;
-    if (!groups.any()) reject(key, "what the groups are is missing: train.groups.match");
+    if (!groups.any()) reject(key, "the groups' patterns are missing: train.groups.match");
     reject(key, "has {} entries for the {} groups of train.groups.match", entries, groups.match.size());
   }
   for (const std::string& pattern : groups.match) {

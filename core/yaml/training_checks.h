@@ -1,11 +1,11 @@
-// What keys of train contradict each other in.
+// Checks the keys of train against each other.
 #pragma once
 
 #include "core/yaml/rejection.h"
 
 namespace ptrain {
 
-/// Throws Error{usage} where schedule, phases, resizing or groups of parameters contradict themselves.
+/// Throws Error{usage} for contradictions in schedule, phases, resizing or parameter groups.
 void check_training(const Config& config, const Rejection& reject);
 
 }  // namespace ptrain

@@ -12,14 +12,14 @@
 namespace ptrain {
 namespace {
 
-/// Keys (or a whole section, ending in a dot) that are read only where `read` holds; `because` names the deciding key.
+/// Keys (or a whole section, ending in a dot) that are read only if `read` holds; `because` names the deciding key.
 struct Rule {
   std::vector<std::string_view> keys;
   bool (*read)(const Config&);
   std::string_view because;
 };
 
-/// Whether the optimizer is one of some.
+/// Whether the optimizer is one of `kinds`.
 bool is_any(const Config& c, std::initializer_list<OptimizerKind> kinds) {
   return std::find(kinds.begin(), kinds.end(), c.train.optimizer.name) != kinds.end();
 }
@@ -105,7 +105,7 @@ std::string value_text(const Config& config, std::string_view key) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// Keys that other models, or data sources, read and the chosen one does not.
+/// Keys that other models or data sources read, but not the chosen one.
 template <typename Entry>
 std::vector<std::string_view> keys_of_others(const Entry& chosen, const std::vector<Entry>& all) {
   std::vector<std::string_view> keys;

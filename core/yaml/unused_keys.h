@@ -1,5 +1,5 @@
-// Which keys the chosen model, data source, optimizer and so on do not read: noted, not refused, so that
-// `-o data.source=synthetic` works on any configuration.
+// Finds keys that the chosen model, data source, optimizer and so on do not read. They are noted, not rejected, so that
+// `-o data.source=synthetic` works with any configuration.
 #pragma once
 
 #include "core/config/catalogs.h"
@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// Adds one note for every key that was set and is not read.
+/// Adds a note for every key that is set but not read.
 void note_unread(LoadedConfig& loaded, const Catalogs& catalogs);
 
 }  // namespace ptrain

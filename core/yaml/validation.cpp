@@ -27,10 +27,10 @@ void check_amp(const Config& config, const Rejection& reject) {
       reject("amp.custom_white_list", "{} is in amp.custom_black_list too", op);
   }
   if (has(config.amp.custom_white_list, "batch_norm")) {
-    reject("amp.custom_white_list", "batch_norm keeps its own precision and can be in no list");
+    reject("amp.custom_white_list", "batch_norm keeps its own precision and cannot be listed");
   }
   if (has(config.amp.custom_black_list, "batch_norm")) {
-    reject("amp.custom_black_list", "batch_norm keeps its own precision and can be in no list");
+    reject("amp.custom_black_list", "batch_norm keeps its own precision and cannot be listed");
   }
 }
 
@@ -42,11 +42,11 @@ void check_table(const DataConfig& data, const Rejection& reject) {
   }
   if (same(columns.second, columns.text))
     reject("data.columns.second", "{} is data.columns.text too", shown(columns.second));
-  if (data.labels.size() == 1) reject("data.labels", "expected at least 2, got {} alone", shown(data.labels[0]));
+  if (data.labels.size() == 1) reject("data.labels", "expected at least 2, got only {}", shown(data.labels[0]));
   for (auto label = data.labels.begin(); label != data.labels.end(); ++label) {
     if (label->empty()) reject("data.labels", "a label is empty");
     if (std::find(data.labels.begin(), label, *label) != label)
-      reject("data.labels", "{} is there twice", shown(*label));
+      reject("data.labels", "{} is listed twice", shown(*label));
   }
 }
 
@@ -76,7 +76,7 @@ void check_data(const Config& config, const Catalogs& catalogs, const Rejection&
   }
   if (source.reads_key("data.columns.label")) check_table(config.data, reject);
   if (config.data.split.dev > 0 && !source.can_split) {
-    reject("data.split.dev", "is made for {}, {} has evaluation samples",
+    reject("data.split.dev", "is for {}; {} has its own evaluation samples",
            join_words(names_where(catalogs.sources(), [](const DataSourceEntry& other) { return other.can_split; }),
                       "and"),
            source.name);
@@ -87,13 +87,13 @@ void check_data(const Config& config, const Catalogs& catalogs, const Rejection&
   }
 }
 
-/// Tables are updated by the rows that a batch reads, on one rank.
+/// Embedding tables are updated by the rows that a batch reads, on one rank.
 void check_tables(const Config& config, const Rejection& reject) {
   if (config.model.entry.reads != DataKind::table) return;
   const TrainConfig& train = config.train;
   const OptimizerKind optimizer = train.optimizer.name;
   if (optimizer == OptimizerKind::lars || optimizer == OptimizerKind::lamb) {
-    reject("train.optimizer.name", "{} scales by norms of whole tables, of which {} updates single rows",
+    reject("train.optimizer.name", "{} scales by norms of whole tables, but {} updates single rows",
            enum_name(optimizer), config.model.entry.name);
   }
   const auto expect = [&](const char* key, std::int64_t expected, double got) {
@@ -106,7 +106,7 @@ void check_tables(const Config& config, const Rejection& reject) {
   expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
 }
 
-/// What is done to images alone is asked of no other model.
+/// Rejects image options for other models.
 void check_images(const Config& config, const Rejection& reject) {
   const DataKind kind = config.model.entry.reads;
   if (kind == DataKind::image) return;
@@ -123,29 +123,30 @@ void check_images(const Config& config, const Rejection& reject) {
 
 void check_distribution(const DistConfig& dist, const Rejection& reject) {
   if (!dist.reproducible) return;
-  if (dist.average != GradAverage::fp32) reject("dist.average", "dist.reproducible adds up in fp32");
+  if (dist.average != GradAverage::fp32) reject("dist.average", "dist.reproducible sums in fp32");
   if (dist.sync_batch_norm) {
     reject("dist.sync_batch_norm",
-           "statistics over all ranks depend on their number, which dist.reproducible rules out");
+           "statistics over all ranks depend on their number, which dist.reproducible excludes");
   }
 }
 
-/// What makes up for classes with different numbers of samples.
+/// Checks the options for classes of different sizes.
 void check_balance(const Config& config, const Rejection& reject) {
   const ClassWeights& weights = config.data.class_weights;
   const char* mixed = config.train.mixup > 0 ? "train.mixup" : config.train.cutmix > 0 ? "train.cutmix" : nullptr;
-  if (weights.any() && mixed != nullptr) reject("data.class_weights", "samples that {} mixes have no class", mixed);
+  if (weights.any() && mixed != nullptr)
+    reject("data.class_weights", "samples mixed by {} have no single class", mixed);
   if (weights.given.size() == 1) reject("data.class_weights", "expected a weight for each class, got 1");
   const auto given = static_cast<std::int64_t>(weights.given.size());
   if (given > 0 && config.model.classes > 0 && given != config.model.classes) {
     reject("data.class_weights", "has {} weights for model.classes {}", given, config.model.classes);
   }
   if (config.data.sampling == Sampling::balanced && !config.data.shuffle) {
-    reject("data.sampling", "balanced draws samples, which data.shuffle false rules out");
+    reject("data.sampling", "balanced draws samples at random, which data.shuffle false excludes");
   }
 }
 
-/// Metrics that the task does not have.
+/// Rejects metrics that the task does not have.
 void check_metrics(const Config& config, const TaskEntry& task, const Rejection& reject) {
   const std::vector<std::string> known = task.metrics(config.model.classes);
   const auto check = [&](const char* key, const std::string& metric) {
@@ -157,14 +158,14 @@ void check_metrics(const Config& config, const TaskEntry& task, const Rejection&
   if (config.train.target > 0) check("train.target_metric", config.train.target_metric);
 }
 
-/// What is to be learnt, and whether the data has it.
+/// Checks the task, and whether the data has its targets.
 void check_task(const LoadedConfig& loaded, const Catalogs& catalogs, const Rejection& reject) {
   const Config& config = loaded.config;
   const ModelEntry& model = config.model.entry;
   const TaskEntry& task = catalogs.find_task(task_name(config));
   if (model.tasks.size() == 1 && config.model.head != model.tasks.front() &&
       loaded.origins.at("model.head") != "default") {
-    reject("model.head", "{} is of the task {}, got {}", model.name, task.name, config.model.head);
+    reject("model.head", "{} has the task {}, got {}", model.name, task.name, config.model.head);
   }
   check_metrics(config, task, reject);
   task.check(config, [&](const std::string& key, const std::string& reason) { reject(key, "{}", reason); });
@@ -180,16 +181,16 @@ void check_task(const LoadedConfig& loaded, const Catalogs& catalogs, const Reje
 
 void check_run(const Config& config, const Rejection& reject) {
   if (config.output.keep_best != no_metric && !config.eval.any()) {
-    reject("output.keep_best", "needs evaluations, which eval.every_epochs 0 leaves out");
+    reject("output.keep_best", "needs evaluations, which eval.every_epochs 0 disables");
   }
   if (config.output.predictions && !config.eval.any()) {
-    reject("output.predictions", "needs evaluations, which eval.every_epochs 0 leaves out");
+    reject("output.predictions", "needs evaluations, which eval.every_epochs 0 disables");
   }
   if (config.train.patience > 0 && config.output.keep_best == no_metric) {
-    reject("train.patience", "needs output.keep_best, the metric that has to get better");
+    reject("train.patience", "needs output.keep_best, the metric to improve");
   }
   if (config.train.target > 0 && !config.eval.any()) {
-    reject("train.target", "needs evaluations, which eval.every_epochs 0 leaves out");
+    reject("train.target", "needs evaluations, which eval.every_epochs 0 disables");
   }
   if (config.train.target_metric == no_metric) reject("train.target_metric", "expected a metric, got none");
   if (config.output.dir.empty()) reject("output.dir", "expected a folder, got \"\"");

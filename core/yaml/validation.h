@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-/// Throws Error{usage} where values contradict each other; adds to `loaded.notes` what is merely without effect.
+/// Throws Error{usage} where values contradict each other; adds a note to `loaded.notes` for what has no effect.
 void check_across(LoadedConfig& loaded, const Catalogs& catalogs);
 
 }  // namespace ptrain

@@ -15,7 +15,7 @@ void YamlReader::reject(const YamlEntry& entry, std::string_view section, std::s
              scalar ? ", got " + shown(entry.value.text) : "");
 }
 
-void YamlReader::refuse_unknown(const YamlEntry& entry, std::string_view section,
+void YamlReader::reject_unknown(const YamlEntry& entry, std::string_view section,
                                 const std::vector<std::string>& known) const {
   fail_usage("{}: {}: unknown key of {}{}", at(entry.line), shown(fmt::format("{}{}", section, entry.key)), document_,
              did_you_mean(entry.key, known));

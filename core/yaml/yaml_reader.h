@@ -1,5 +1,5 @@
-// What readers of YAML documents besides configurations share: values of the kind that a key wants, or a line that says
-// where another stands and what was expected.
+// Base class for readers of YAML documents other than configurations: returns values of the type that a key requires,
+// or fails with a line that says what was expected.
 #pragma once
 
 #include "core/yaml/yaml_tree.h"
@@ -8,19 +8,18 @@
 
 namespace ptrain {
 
-/// `section` is what stands before a key in messages: "steady." for most_warmup_steps there. Every function throws
-/// Error{usage}.
+/// `section` precedes a key in messages: "steady." for its most_warmup_steps. Every function throws Error{usage}.
 class YamlReader {
  public:
-  /// `file` stands before lines; `document` is what unknown keys are keys of: "a suite".
+  /// `file` precedes line numbers; `document` names what was read, for unknown keys: "a suite".
   YamlReader(std::string file, std::string document) : file_(std::move(file)), document_(std::move(document)) {}
 
   const std::string& file() const { return file_; }
   /// "FILE:LINE".
   std::string at(int line) const;
   [[noreturn]] void reject(const YamlEntry& entry, std::string_view section, std::string_view expected) const;
-  /// Names the nearest of those that are known.
-  [[noreturn]] void refuse_unknown(const YamlEntry& entry, std::string_view section,
+  /// Suggests the nearest known key.
+  [[noreturn]] void reject_unknown(const YamlEntry& entry, std::string_view section,
                                    const std::vector<std::string>& known) const;
 
   /// Not empty.

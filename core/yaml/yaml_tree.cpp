@@ -1,4 +1,4 @@
-// Built on yaml-cpp's event interface: its node tree would expand aliases and lose repeated keys.
+// Uses yaml-cpp's event interface: its node tree would expand aliases and lose repeated keys.
 #include "core/yaml/yaml_tree.h"
 
 #include "core/base/errors.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t largest_file = 1 << 20;
 constexpr std::size_t deepest_nesting = 16;
-constexpr std::size_t most_keys = 1000;  // of one mapping
+constexpr std::size_t most_keys = 1000;  // per mapping
 
 class TreeBuilder : public YAML::EventHandler {
  public:
@@ -46,7 +46,7 @@ class TreeBuilder : public YAML::EventHandler {
   YamlValue take() { return std::move(root_); }
 
  private:
-  /// A list or mapping under construction; of a mapping, the key that waits for its value.
+  /// A list or mapping under construction, with the key of a mapping that awaits its value.
   struct Level {
     YamlValue value;
     bool has_key = false;
@@ -134,7 +134,7 @@ class TreeBuilder : public YAML::EventHandler {
 
 void check_bytes(std::string_view text, std::string_view name) {
   if (text.size() > largest_file) {
-    fail_usage("{}: {} bytes are no configuration (at most {})", name, text.size(), largest_file);
+    fail_usage("{}: {} bytes are too many for a configuration (at most {})", name, text.size(), largest_file);
   }
   const auto control = [](char c) { return (c >= 0 && c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f; };
   const auto bad = std::find_if(text.begin(), text.end(), control);
@@ -143,8 +143,7 @@ void check_bytes(std::string_view text, std::string_view name) {
                static_cast<unsigned char>(*bad));
   }
   const bool lone_returns = text.find('\r') != text.npos && text.find('\n') == text.npos;
-  if (lone_returns)
-    fail_usage("{}: its lines end in carriage returns alone; expected line feeds (tr '\\r' '\\n')", name);
+  if (lone_returns) fail_usage("{}: lines end in carriage returns only; expected line feeds (tr '\\r' '\\n')", name);
   if (!is_utf8(text)) {
     std::size_t line = 1;
     for (std::size_t begin = 0; begin < text.size(); ++line) {

@@ -1,6 +1,6 @@
-// The part of YAML that a configuration uses, as a tree with line numbers: mappings, lists and scalars. Anchors,
-// aliases, tags, repeated keys, several documents and deep nesting are refused, so that no input costs more than its
-// own size.
+// Parses the part of YAML that a configuration uses into a tree with line numbers: mappings, lists and scalars.
+// Anchors, aliases, tags, repeated keys, several documents and deep nesting are rejected, so that the cost of any input
+// is bounded by its size.
 #pragma once
 
 #include "core/config/yaml_value.h"
@@ -9,8 +9,8 @@
 
 namespace ptrain {
 
-/// Parses one document whose top is a mapping. `name` stands for the file in messages.
-/// Throws Error{usage}: "NAME:LINE: what is wrong".
+/// Parses one document whose top level is a mapping. Messages use `name` for the file. Throws Error{usage}: "NAME:LINE:
+/// what is wrong".
 YamlValue parse_yaml(std::string_view text, std::string_view name);
 
 }  // namespace ptrain

@@ -244,7 +244,7 @@ class Refusals(Api):
                 ("at most 4", {"images": (UINT8, (5, side, side, 3), bytes_)}),
                 ("is empty", {"images": (UINT8, (0, side, side, 3), bytes_)}),
                 ("expected u8 or f32, got i32", {"images": (INT32, shape, floats)}),
-                ("is no ptrain_type", {"images": (9, shape, bytes_)}),
+                ("is not a ptrain_type", {"images": (9, shape, bytes_)}),
                 ("unknown input \"pixels\"", {"pixels": (UINT8, shape, bytes_)}),
                 *((str(value).split(".")[0], {"images": (FLOAT32, shape, data)}) for value, data in odd.items())):
             with self.subTest(part=part):

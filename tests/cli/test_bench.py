@@ -166,7 +166,7 @@ class Axes(BenchTest):
 
     def test_what_cannot_be_an_axis_is_refused_before_anything_runs(self):
         for arguments, parts in ((["amp.levle=O0,O1"], ["--axis amp.levle=O0", "did you mean amp.level?"]),
-                                 (["amp.level=O0"], ["amp.level=O0", "two values or more"]),
+                                 (["amp.level=O0"], ["amp.level=O0", "two or more values"]),
                                  (["seed=1,2", "seed=3,4"], ["--axis seed: given twice"]),
                                  (["data.batch_size=4,many"], ["--axis data.batch_size=many", 'got "many"'])):
             with self.subTest(arguments):
@@ -176,7 +176,7 @@ class Axes(BenchTest):
 
     def test_a_cpu_has_no_devices_to_compare(self):
         result = run("bench", self.config, "--axis", "amp.level=O0,O1", "--per-device", "--out", self.folder / "out")
-        self.assert_one_line_error(result, 2, "--per-device: needs NVIDIA GPUs", "on a CPU leave it out")
+        self.assert_one_line_error(result, 2, "--per-device: needs NVIDIA GPUs", "on a CPU omit it")
 
     def test_a_configuration_alone_says_what_is_missing(self):
         self.assert_one_line_error(self.sweep(), 2, "tiny.yaml: is a training configuration, not a suite", "--axis")
@@ -235,7 +235,7 @@ class Identity(BenchTest):
 
     def test_it_is_said_when_what_is_there_was_measured(self):
         self.assertEqual(self.bench("--repeats", "1").returncode, 0)
-        self.assertRegex(self.bench("--repeats", "1").stderr, r"4 runs there already, measured 20\d\d-")
+        self.assertRegex(self.bench("--repeats", "1").stderr, r"4 runs already done, measured 20\d\d-")
 
 
 class OutputFolder(ProgramTest):

@@ -30,7 +30,7 @@ class Compare(ProgramTest):
 
     def test_too_few_runs_say_how_many_more(self):
         result = self.compare("few")
-        self.assertRegex(result.stdout, r"few: too few for an interval: \d+ pairs; about \d+ pairs? more would do")
+        self.assertRegex(result.stdout, r"few: too few for an interval: \d+ pairs; about \d+ pairs? more would decide")
 
     def test_failed_runs_say_why(self):
         self.assertIn("missing.safetensors", self.compare("fails").stdout)
@@ -67,15 +67,15 @@ class Compare(ProgramTest):
                 self.assertEqual(better.returncode, 5, better.stdout)  # one run a side tells no speed
                 self.assertIn("NOT WORSE", better.stdout)
         one_run = self.compare_reports(evaluation("perplexity", 20.0), evaluation("perplexity", 22.0)).stdout
-        self.assertIn("perplexity of one run a side has no error", one_run)
+        self.assertIn("perplexity of one run per side has no error", one_run)
 
     def test_metrics_that_differ_are_not_compared(self):
         other = self.compare_reports(evaluation("perplexity", 20.0), evaluation("pearson", 0.8))
         self.assertEqual(other.returncode, 5, other.stdout)
-        self.assertIn("not comparable: base is judged by perplexity, new by pearson", other.stdout)
+        self.assertIn("not comparable: the primary metric of base is perplexity, that of new is pearson", other.stdout)
         gone = self.compare_reports(evaluation("pearson", 0.8), None)
         self.assertEqual(gone.returncode, 5, gone.stdout)
-        self.assertIn("not comparable: pearson was measured of base alone", gone.stdout)
+        self.assertIn("not comparable: pearson was measured on base only", gone.stdout)
 
     def test_a_sweep_whose_metric_got_worse_fails_the_gate(self):
         for name, day, value in (("first", 0, 20.0), ("second", 1, 22.0)):
@@ -110,7 +110,7 @@ class Compare(ProgramTest):
     def test_what_cannot_be_read_is_told(self):
         text = self.one_report().read_text()
         for name, content, code, part in (
-                ("cut.json", text[: len(text) // 2], 1, "not whole JSON"),
+                ("cut.json", text[: len(text) // 2], 1, "not complete JSON"),
                 ("version.json", text.replace("ptrain.report/1", "ptrain.report/9"), 5, "is ptrain.report/9"),
                 ("other.json", '{"schema": "something"}', 1, "expected a document"),
                 ("field.json", text.replace('"global_batch_size"', '"batch"'), 1, "does not fit")):

@@ -33,7 +33,7 @@ class Doctor(ProgramTest):
         checks = get_checks(result)
         self.assertEqual(checks["fp32, matrix product"]["verdict"], "ok")
         self.assertEqual(checks["model"]["verdict"], "ok")
-        self.assert_one_line_error(self.doctor("--check", "--save", saved), 2, "is there already")
+        self.assert_one_line_error(self.doctor("--check", "--save", saved), 2, "already exists")
 
     def test_a_slower_or_other_machine_fails(self):
         result = self.expecting("gpus: 1\ncpu: {fp32_product: 1.0e9, threads: 4096, model: another, memory_gb: 0.001}\n")
@@ -56,7 +56,7 @@ class Doctor(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         checks = get_checks(result)
         self.assertEqual(checks["results"]["verdict"], "ok")
-        self.assertIn("Gop/s", checks["rate, last third against first"]["found"])
+        self.assertIn("Gop/s", checks["rate, last third versus first"]["found"])
         self.assertEqual(checks["throttling under load"]["verdict"], "skipped")
         self.assertIn("under load for 3 s, to ", result.stderr)
         self.assertIn("ends at", result.stderr)

@@ -97,7 +97,7 @@ class History(ProgramTest):
             self.sweep(day)
         result = self.history("--fail-on-regression")
         self.assert_one_line_error(result, 5, "too few points")
-        self.assertIn("2 series of 5: too few points to tell a change from noise, 9 are the fewest", result.stdout)
+        self.assertIn("2 series of 5: too few points to distinguish a change from noise, at least 9 are needed", result.stdout)
         self.assertNotIn("too few", self.history("--format", "json").stderr)
 
     def test_a_sweep_that_is_not_saved_is_the_newest_point(self):

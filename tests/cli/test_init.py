@@ -32,7 +32,7 @@ class Init(ProgramTest):
         self.assertEqual((report["model"]["name"], report["config"]["data"]["image_size"], report["evaluation"]["eval_samples"]),
                          ("resnet18", 16, 3))
         before = (self.folder / "photos.yaml").read_text()
-        self.assert_one_line_error(self.init("photos"), 2, "photos.yaml: is there already")
+        self.assert_one_line_error(self.init("photos"), 2, "photos.yaml: already exists")
         self.assertEqual((self.folder / "photos.yaml").read_text(), before)
 
     def test_photos_with_val_keep_it(self):

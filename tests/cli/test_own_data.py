@@ -114,7 +114,7 @@ class OwnData(ProgramTest):
                     "--report", out, "--progress", "none")
         self.assertEqual(asked.returncode, 0, asked.stderr)
         self.assertIn("read as gb18030", asked.stderr)
-        self.assertIn("accuracy: 1.0000 top-1 of 120 inputs whose class is known (majority class 0.6000)", asked.stderr)
+        self.assertIn("accuracy: 1.0000 top-1 of 120 inputs with a known class (majority class 0.6000)", asked.stderr)
         answered = json.loads(out.read_text())
         self.assertEqual(answered["evaluation"]["metrics"]["mcc"]["value"], 1.0)
         self.assertEqual([(c["name"], c["samples"], c["f1"]) for c in answered["classes"]], [("好评", 72, 1), ("差评", 48, 1)])

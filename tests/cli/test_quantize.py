@@ -184,7 +184,7 @@ class Quantize(TrainedModels):
     def test_one_class_is_noted(self):
         result = self.quantize("images", self.folder / "red", "--json", data=self.data / "images/val/red")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("of one class, red", " ".join(json.loads(result.stdout)["notes"]))
+        self.assertIn("have the same class, red", " ".join(json.loads(result.stdout)["notes"]))
 
     def test_what_cannot_be_calibrated_on_is_refused(self):
         empty = self.folder / "empty"

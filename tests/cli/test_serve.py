@@ -121,7 +121,7 @@ class Serving(TrainedModels, ProgramTest):
         for body, part in (
                 ("", "whole JSON"), ("{", "whole JSON"), ("[" * 100000, "whole JSON"), (b"\xff\xfe", "whole JSON"),
                 ("[]", "no JSON object"), ("{}", "inputs"), ('{"inputs": []}', "inputs"), ('{"inputs": [7]}', "object"),
-                ([{"name": "text"}], "shape"), (ids([2, 3], datatype="FP64"), "FP64"), (ids([2, 3, 4]), "its shape says 2"),
+                ([{"name": "text"}], "shape"), (ids([2, 3], datatype="FP64"), "FP64"), (ids([2, 3, 4]), "expected 2"),
                 (ids([[[[2, 3]]]]), "nested deeper"), (ids([2, "3"]), "no number"), (ids([2, 1e300]), "no number"),
                 (ids([2, 2.5]), "no number"), (ids([2, 10**19]), "no number"), (ids([2, 10**7]), "value 10000000"),
                 (ids([2, 3], (-1, 2)), "shape"), (ids([2, 3], (10**9, 10**9)), "shape"), (ids([], (0, 2)), "is empty"),

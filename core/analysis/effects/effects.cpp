@@ -24,14 +24,14 @@ struct Cell {
   std::vector<double> values;
   std::vector<std::int64_t> rounds;
   double mean = 0;
-  double centre = 0;        // that stands for the case
-  double own_variance = 0;  // of a metric's mean, from the evaluation itself
+  double centre = 0;        // value that represents the case
+  double own_variance = 0;  // variance of a metric's mean from the evaluation itself
 };
 
 /// Weights of cells' means.
 using Contrast = std::map<std::size_t, double>;
 
-/// How a response is measured: of an accuracy, by which metric.
+/// How a response is measured; for accuracy, by which metric.
 struct Measure {
   Response response = Response::throughput;
   SpeedEstimator estimator = SpeedEstimator::typical_step;
@@ -57,8 +57,10 @@ std::optional<double> find_value(const MeasuredRun& run, const Measure& measure)
   return measure.in_points() ? *primary->value : std::log(std::max(*primary->value, 1e-9));
 }
 
-/// A change of a response as it is told: percent of a logarithm, points of a metric of at most 1.
-double told(double change, const Measure& measure) { return 100 * (measure.in_points() ? change : std::expm1(change)); }
+/// Converts a change for display: percent for a logarithm, points for a metric of at most 1.
+double to_display_unit(double change, const Measure& measure) {
+  return 100 * (measure.in_points() ? change : std::expm1(change));
+}
 
 class Factorial {
  public:
@@ -74,7 +76,7 @@ class Factorial {
   const std::vector<SuiteAxis>& axes() const { return axes_; }
   const std::vector<Cell>& cells() const { return cells_; }
 
-  /// Fills the cells with one response of the good runs; cases without one are left out.
+  /// Fills the cells with one response of the good runs; cases without a value are left out.
   void measure(const Measure& measure) {
     cells_.clear();
     for (const MeasuredCase& item : runs_.cases) {
@@ -120,22 +122,22 @@ class Factorial {
     for (const SuiteCase& known : runs_.suite->cases) {
       if (known.name == item.name) return known.settings;
     }
-    fail("{}: a run of a case that the suite does not name: {}", runs_.path.string(), item.name);
+    fail("{}: a run belongs to case {}, which the suite does not have", runs_.path.string(), item.name);
   }
 
   const RunSet& runs_;
   std::vector<SuiteAxis> axes_;
-  bool keyed_ = false;  // axes of settings, not of listed cases
+  bool keyed_ = false;  // the axes are settings, not listed cases
   std::vector<Cell> cells_;
 };
 
-/// The variance of a run, and how many degrees of freedom it is known with; none: 0.
+/// The variance of a run and its degrees of freedom; 0: unknown.
 struct RunNoise {
   double variance = 0;
   std::int64_t freedom = 0;
 };
 
-/// From what is left of every run after its case's mean and, in complete rounds, its round's.
+/// Estimates noise from the residuals of every run after its case's mean and, in complete rounds, its round's mean.
 RunNoise run_noise(const std::vector<Cell>& cells) {
   std::vector<double> rest;
   std::map<std::int64_t, std::pair<double, std::size_t>> rounds;
@@ -191,7 +193,7 @@ class EffectFinder {
       if (counted_) {
         noise_ = {};
         report_.notes.emplace_back(
-            "accuracy: of one training seed (vary_seed: true varies it), so its intervals are of counting the "
+            "accuracy: one training seed only (vary_seed: true varies it), so its intervals cover the error of the "
             "evaluation "
             "samples alone");
       } else if (noise_.freedom == 0) {
@@ -281,23 +283,23 @@ class EffectFinder {
       counting_variance += weight * weight * cell.own_variance;
     }
     Interval interval;
-    interval.estimate = told(estimate, measure_);
+    interval.estimate = to_display_unit(estimate, measure_);
     if (noise_.freedom == 0 && !counted_) return interval;
     constexpr double part = (1 + interval_confidence) / 2;
     const double runs =
         noise_.freedom == 0 ? 0 : student_quantile(part, noise_.freedom) * std::sqrt(noise_.variance * run_parts);
     const double reach = std::hypot(runs, normal_quantile(part) * std::sqrt(counting_variance));
-    interval.lower = told(std::min(mean - reach, estimate), measure_);
-    interval.upper = told(std::max(mean + reach, estimate), measure_);
+    interval.lower = to_display_unit(std::min(mean - reach, estimate), measure_);
+    interval.upper = to_display_unit(std::max(mean + reach, estimate), measure_);
     interval.bounded = true;
     return interval;
   }
 
   Factorial factorial_;
   std::set<std::int64_t> seeds_;
-  Measure measure_;       // of the response at hand
+  Measure measure_;       // of the current response
   RunNoise noise_;        // likewise
-  bool counted_ = false;  // its intervals are of the evaluation's own error alone
+  bool counted_ = false;  // intervals cover the evaluation's own error only
   EffectsReport report_;
 };
 

@@ -17,7 +17,7 @@ std::string range_text(const Effect& effect) {
   return fmt::format("{:+.2f} to {:+.2f}", effect.interval.lower, effect.interval.upper);
 }
 
-/// Of the tables in documents.
+/// Column headers of the LaTeX table.
 const LatexColumn latex_columns[] = {{"Effect on"},           {"of"},         {"change", true},
                                      {"95 % interval", true}, {"over", true}, {"n", true}};
 
@@ -92,8 +92,8 @@ void Effect::describe(Fields& field) {
   field.choice("response", response, Response::time_to_accuracy, "");
   field("changes", changes, "one: main effect; two: interaction");
   field.one_of("unit", unit, {"%", "points"}, "");
-  interval.describe_bounds(field, "of the 95 % interval; null without one");
-  field("combinations", combinations, "of the other axes' values it is the mean over");
+  interval.describe_bounds(field, "lower end of the 95 % interval; null: no interval");
+  field("combinations", combinations, "combinations of the other axes that it averages over");
   field("runs", runs, "good runs of the case that has the fewest");
 }
 

@@ -1,4 +1,4 @@
-// A report in the dialects of other benchmark suites, so that their dashboards and parsers read ptrain's runs.
+// Writes a report in the formats of other benchmark suites, for their dashboards and parsers.
 #pragma once
 
 #include "core/report/metrics_line.h"
@@ -12,9 +12,9 @@
 namespace ptrain {
 
 struct ExportInput {
-  std::string name;  // of the run: its folder or file
+  std::string name;  // folder or file of the run
   Report report;
-  std::vector<MetricsLine> metrics;  // of metrics.jsonl beside it; empty when there are none
+  std::vector<MetricsLine> metrics;  // from metrics.jsonl in the same folder; empty without one
 };
 
 struct Exporter {
@@ -26,17 +26,17 @@ struct Exporter {
 /// tipc, dllogger, mllog, timm, prometheus.
 const std::vector<Exporter>& exporters();
 
-/// A report, or the folder that has report.json. Throws as read_document does.
+/// Reads a report, or the folder that has report.json. Throws as read_document does.
 ExportInput read_export_input(const std::filesystem::path& path);
 
-/// One file per dialect.
+/// One file per format.
 std::string export_tipc(const ExportInput& input);
 std::string export_dllogger(const ExportInput& input);
 std::string export_mllog(const ExportInput& input);
 std::string export_timm(const ExportInput& input);
 std::string export_prometheus(const ExportInput& input);
 
-/// What several dialects ask of a report.
+/// Values that several formats need.
 namespace exports {
 
 /// Seconds since 1970 of the report's start.
@@ -45,11 +45,11 @@ double start_time(const Report& report);
 double samples_per_second(const Report& report);
 /// Samples per second of all devices.
 double total_samples_per_second(const Report& report);
-/// The letters that a model's name begins with, without the size behind them.
+/// Leading letters of a model's name, without the size after them.
 std::string model_family(const Report& report);
 /// Samples per second of one logged step; 0 when it has no time.
 double step_rate(const StepLine& line);
-/// The ranks' number.
+/// Number of ranks.
 std::int64_t devices(const Report& report);
 
 }  // namespace exports

@@ -1,4 +1,4 @@
-// MLPerf's log: ":::MLLOG {json}" lines, with times put together from the report's start and the measured steps.
+// MLPerf's log: ":::MLLOG {json}" lines, with times computed from the report's start and the measured steps.
 #include "core/analysis/export/export.h"
 #include "core/config/config_enums.h"
 
@@ -58,7 +58,7 @@ void write_setup(Log& log, const Report& report) {
   if (report.evaluation) log.event(0, "eval_samples", report.evaluation->eval_samples);
 }
 
-/// MLPerf's one figure of an evaluation is the task's primary metric, whatever it is.
+/// MLPerf logs one figure per evaluation: here the task's primary metric.
 void write_evaluation(Log& log, double& elapsed, const LoggedEvaluation& evaluation, std::int64_t epoch,
                       const std::string& metric) {
   const json where = {{"epoch_num", epoch}};

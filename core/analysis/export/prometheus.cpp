@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A label's value with what the format gives a meaning escaped.
+/// Escapes a label's value.
 std::string label_value(const std::string& value) {
   std::string text;
   for (const char c : value) {

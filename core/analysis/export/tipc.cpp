@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-/// One step as PaddleClas and PaddleNLP log it; each value is a word of its own, which is how the scripts find it.
+/// Formats a step as PaddleClas and PaddleNLP log it; the scripts find each value as a separate word.
 std::string step_line(const StepLine& line) {
   return fmt::format(
       "[Train] epoch: {:.3f} step: {} lr: {:.6g} loss: {} batch_cost: {:.5f} s reader_cost: {:.5f} s ips: {:.3f} "

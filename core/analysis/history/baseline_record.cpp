@@ -71,8 +71,9 @@ std::vector<SavedSweep> load_saved_sweeps(const fs::path& folder, std::vector<st
     for (std::string& note : sweep.runs.left_out_notes()) notes.push_back(std::move(note));
     if (!sweep.record.measured.first.empty()) sweeps.push_back(std::move(sweep));
   }
-  if (sweeps.empty()) fail("{}: no baseline in it (ptrain baseline save DIR --name LABEL makes one)", folder.string());
-  const auto order = [](const SavedSweep& a, const SavedSweep& b) {  // of one sweep, what was saved first
+  if (sweeps.empty())
+    fail("{}: contains no baseline (create one with ptrain baseline save DIR --name LABEL)", folder.string());
+  const auto order = [](const SavedSweep& a, const SavedSweep& b) {  // same sweep: the first saved comes first
     return std::tuple(a.record.measured.first, a.record.saved.empty(), a.record.saved, a.record.label) <
            std::tuple(b.record.measured.first, b.record.saved.empty(), b.record.saved, b.record.label);
   };

@@ -1,4 +1,4 @@
-// What a saved baseline is: a label, and when and with what its sweep was measured (`ptrain.baseline/1`).
+// Record of a saved baseline: a label, and when and with what its sweep was measured (`ptrain.baseline/1`).
 #pragma once
 
 #include "core/analysis/run_set.h"
@@ -23,20 +23,20 @@ struct BaselineRecord {
   Software software;
 
   void describe(Fields& field) {
-    field.document("ptrain.baseline/1", "A saved baseline; its suite.json and runs lie beside it.");
+    field.document("ptrain.baseline/1", "A saved baseline; its suite.json and runs are in the same folder.");
     field("label", label, "");
     field("saved", saved, "UTC");
     field("suite", suite, "");
     field("machine", machine, "");
-    field("measured", measured, "when its first and its last run started");
-    field("commit", commit, "as given, else the one that the program was built from; empty: not known");
-    field("version", version, "of the program");
+    field("measured", measured, "start of the first and of the last run");
+    field("commit", commit, "as given, else the commit the program was built from; empty: unknown");
+    field("version", version, "version of the program");
     field("binary", binary, "hash of the program");
-    field("software", software, "driver and libraries");
+    field("software", software, "versions of driver and libraries");
   }
 };
 
-/// Of the sweep in `runs`, which is a benchmark's; `saved` and the label are left to the caller.
+/// Makes a record for a benchmark's sweep; the caller sets `saved` and the label.
 BaselineRecord make_baseline_record(const RunSet& runs);
 
 struct SavedSweep {
@@ -44,9 +44,9 @@ struct SavedSweep {
   RunSet runs;
 };
 
-/// Every sweep of a benchmark in `folder` and the folders below it, saved as a baseline or not, by the time that its
-/// first run started. One without a baseline.json is labelled by its folder. `notes` gets a line for each that is left
-/// out since another is of the same sweep. Throws Error{failed} where there is none.
+/// Loads every sweep of a benchmark in `folder` and below, saved as a baseline or not, ordered by the start of its
+/// first run. One without a baseline.json is labelled by its folder. `notes` gets a line for each duplicate of a sweep,
+/// which is left out. Throws Error{failed} where there is no sweep.
 std::vector<SavedSweep> load_saved_sweeps(const std::filesystem::path& folder, std::vector<std::string>& notes);
 
 }  // namespace ptrain

@@ -49,12 +49,12 @@ std::vector<double> without_outliers(std::span<const double> values) {
   for (const double value : values) deviations.push_back(std::abs(value - middle));
   const double reach = outlier_deviations * quantile(deviations, 0.5);
   std::vector<double> kept(values.begin(), values.end());
-  if (reach == 0) return kept;  // most are equal: nothing says what an outlier is
+  if (reach == 0) return kept;  // most are equal: no scale for outliers
   for (double& value : kept) value = std::clamp(value, middle - reach, middle + reach);
   return kept;
 }
 
-/// Share of random orders that part as widely as `split`; 1 as soon as that must be more than `significance`.
+/// Fraction of random orders that split as widely as `split`; 1 as soon as it must exceed `significance`.
 double permutation_p(std::vector<double> values, const Split& split, double significance) {
   const double permutations = std::max(fewest_permutations, std::ceil(permutations_per_chance / significance) - 1);
   std::mt19937_64 random(permutation_seed);
@@ -79,14 +79,14 @@ void search(std::span<const double> values, std::size_t offset, double significa
   search(values.subspan(split.at), offset + split.at, significance, found);
 }
 
-/// Ways to choose `part` of `count`.
+/// Number of ways to choose `part` of `count`.
 double combinations(std::int64_t count, std::int64_t part) {
   double ways = 1;
   for (std::int64_t i = 1; i <= part; ++i) ways *= static_cast<double>(count - part + i) / static_cast<double>(i);
   return ways;
 }
 
-/// A clean step's own order and its mirror image part equally widely, all others less.
+/// Only a clean step's own order and its mirror image split equally widely.
 bool can_be_significant(std::int64_t count, std::int64_t part, double significance) {
   return 2 / combinations(count, part) <= significance;
 }

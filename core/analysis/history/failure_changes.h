@@ -1,4 +1,4 @@
-// Cases that fail more often than they did.
+// Finds cases that fail more often than before.
 #pragma once
 
 #include "core/analysis/failures.h"
@@ -16,7 +16,7 @@ struct CountsAt {
   RunCounts counts;
 };
 
-/// From the baseline labelled `since` on a clearly larger share of a case's runs fails than at all before it.
+/// From the baseline labelled `since` on, a clearly larger fraction of a case's runs fails than before.
 struct FailureChange {
   std::string suite, machine, case_name;
   std::string since;
@@ -28,12 +28,12 @@ struct FailureChange {
     field("case", case_name, "");
     field("since", since, "label of the first baseline at which more runs fail");
     field("before", before, "how the runs of all baselines before it ended");
-    field("after", after, "how its runs and those of later ones ended");
+    field("after", after, "how the runs of it and later baselines ended");
   }
 };
 
-/// The latest such change, by test_failures() of each place where a history of baselines, in their order, can be cut.
-/// Only `label`s and counts of the result are set.
+/// The latest such change, by test_failures() at every possible split of the history of baselines, which is in order.
+/// Sets only labels and counts of the result.
 std::optional<FailureChange> find_failure_change(std::span<const CountsAt> history);
 
 }  // namespace ptrain

@@ -22,20 +22,20 @@ using Runs = std::vector<const MeasuredRun*>;
 /// A case of one sweep.
 struct CaseAt {
   const SavedSweep* sweep;
-  Runs runs;  // good ones
+  Runs runs;  // good runs only
 };
 
-/// What is one series' but for the figure: a case's sweeps on one machine under one configuration.
+/// One case's sweeps on one machine under one configuration: a series for each figure.
 struct CaseHistory {
   std::string suite, machine, name;
   json work;
   std::vector<CaseAt> at;
 };
 
-/// What defines the case's work; keys that are at their defaults aside, so that new keys make no new configuration.
+/// What defines the case's work, without keys at their defaults, so that new keys make no new configuration.
 json describe_work(const SuiteCase& item) { return item.work.is_null() ? json(item.config_hash) : item.work; }
 
-/// Machines' names, with the hash where two share one.
+/// Machines' names, with the hash where two have the same name.
 std::map<std::string, std::string> machine_names(std::span<const SavedSweep> sweeps) {
   std::map<std::string, std::set<std::string>> hashes;
   for (const SavedSweep& sweep : sweeps) hashes[sweep.record.machine.name].insert(sweep.record.machine.hash);
@@ -53,16 +53,17 @@ std::string work_difference(const json& before, const json& now) {
   for (const json* side : {&before, &now}) {
     for (const auto& [key, value] : side->items()) keys.insert(key);
   }
-  const auto told = [](const json& of, const std::string& key) {
+  const auto to_value_text = [](const json& of, const std::string& key) {
     return of.contains(key) ? to_text(of.at(key)) : std::string("the default");
   };
   for (const std::string& key : keys) {
-    if (told(before, key) != told(now, key)) add_change(text, key, told(before, key), told(now, key));
+    if (to_value_text(before, key) != to_value_text(now, key))
+      add_change(text, key, to_value_text(before, key), to_value_text(now, key));
   }
   return text;
 }
 
-/// The case's history that `sweep` goes on with, or a new one.
+/// Finds the case's history that `sweep` continues, or adds one.
 CaseHistory& find_or_add_history(std::vector<CaseHistory>& cases, const CaseHistory& wanted, const SavedSweep& sweep,
                                  std::vector<std::string>& notes) {
   CaseHistory* earlier = nullptr;
@@ -72,7 +73,7 @@ CaseHistory& find_or_add_history(std::vector<CaseHistory>& cases, const CaseHist
     earlier = &item;
   }
   if (earlier != nullptr) {
-    notes.push_back(fmt::format("{}: another configuration from {} on, a series of its own: {}", wanted.name,
+    notes.push_back(fmt::format("{}: the configuration changed at {}, which starts a new series: {}", wanted.name,
                                 sweep.record.label, work_difference(earlier->work, wanted.work)));
   }
   return cases.emplace_back(wanted);
@@ -125,7 +126,7 @@ Interval estimate_memory(const Runs& runs) {
   return centre_interval(mib, interval_confidence);
 }
 
-/// `runs` that have the figure.
+/// Runs that have the figure.
 Runs with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
   std::erase_if(runs, [&](const MeasuredRun* run) {
     const MetricValue* primary = metric ? find_primary_metric(*run) : nullptr;
@@ -174,7 +175,7 @@ HistorySeries make_series(const CaseHistory& item, Response response, const std:
   return series;
 }
 
-/// On the scale that changes are found on.
+/// Values on the scale used to find changes.
 std::vector<double> scaled_values(const HistorySeries& series) {
   std::vector<double> values;
   for (const HistoryPoint& point : series.points) {
@@ -191,7 +192,7 @@ Interval size_between(std::span<const double> before, std::span<const double> af
   return size;
 }
 
-/// Sizes of the changes, each from the level before it to the one behind it.
+/// Computes the size of each change, from the level before it to the level after it.
 void measure(std::vector<HistoryChange>& changes, std::span<const double> values, const HistorySeries& series) {
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const auto first = static_cast<std::size_t>(i == 0 ? 0 : changes[i - 1].at);
@@ -248,7 +249,7 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
   }
 }
 
-/// Of every case of a suite on a machine, whatever its configuration.
+/// Failure changes of every case of a suite on a machine, whatever its configuration.
 std::vector<FailureChange> failure_changes(std::span<const SavedSweep> sweeps, const std::string& since) {
   const std::map<std::string, std::string> machines = machine_names(sweeps);
   std::map<std::array<std::string, 3>, std::vector<CountsAt>> histories;
@@ -312,7 +313,7 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
     const std::vector<MetricInfo> metrics = primary_metrics(item);
     for (const MetricInfo& metric : metrics) add(Response::accuracy, metric);
     if (metrics.size() > 1) {
-      history.notes.push_back(fmt::format("{}: judged by {}, then by {}: a series each", item.name,
+      history.notes.push_back(fmt::format("{}: the primary metric was {}, then {}: separate series", item.name,
                                           metrics.front().name, metrics.back().name));
     }
   }

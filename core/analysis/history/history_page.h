@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// Every change, a chart of each series that varies with the levels between its change points drawn in, and all points.
+/// Lists every change, charts each varying series with its levels, and lists all points.
 std::string history_page(const History& history);
 
 }  // namespace ptrain

@@ -24,7 +24,7 @@ std::string changes_text(const HistorySeries& series) {
   return sizes.empty() ? "no change" : fmt::format("{}", fmt::join(sizes, "; "));
 }
 
-/// By how many points the series have that are too short, how many they are and the fewest they need.
+/// Series that are too short, grouped by their number of points, with the number needed.
 std::vector<std::string> shortfalls(const History& history) {
   std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> counts;
   for (const HistorySeries& series : history.series) {
@@ -32,13 +32,14 @@ std::vector<std::string> shortfalls(const History& history) {
   }
   std::vector<std::string> lines;
   for (const auto& [of, count] : counts) {
-    lines.push_back(fmt::format("{} series of {}: too few points to tell a change from noise, {} are the fewest", count,
-                                of.first, of.second));
+    lines.push_back(
+        fmt::format("{} series of {}: too few points to distinguish a change from noise, at least {} are needed", count,
+                    of.first, of.second));
   }
   return lines;
 }
 
-/// Every change, what is a regression first, the newest of a series first.
+/// Every change: regressions first, the newest of a series first.
 std::vector<std::string> change_lines(std::span<const HistorySeries> group) {
   std::vector<std::string> worse, others;
   for (const HistorySeries& series : group) {
@@ -108,7 +109,7 @@ std::string change_text(const HistorySeries& series, const HistoryChange& change
                      change.size.bounded ? "" : "; too few points for an interval");
 }
 
-/// ", of top-1 below 0.01", of each metric that there is.
+/// ", of top-1 below 0.01", for each metric.
 std::string metric_thresholds(const History& history) {
   std::set<std::string> texts;
   const double points = history.rule.accuracy_points;
@@ -134,11 +135,11 @@ std::vector<std::string> remarks(const History& history) {
     if (series.decided()) after = std::max(after, series.fewest_after);
   }
   if (after > 0) {
-    lines.push_back(
-        fmt::format("change points by E-divisive: {:g} % of histories without a change show one; a change shows when "
-                    "{} points of it "
-                    "are there, later where noise hides it",
-                    100 * history.rule.significance, after));
+    lines.push_back(fmt::format(
+        "change points by E-divisive: {:g} % of histories without a change show one; a change is detected once "
+        "{} points after it "
+        "exist, later in noisy series",
+        100 * history.rule.significance, after));
     lines.push_back(fmt::format("changes below {:g} %{}, are left out", history.rule.threshold_percent,
                                 metric_thresholds(history)));
   }

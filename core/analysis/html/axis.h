@@ -8,7 +8,7 @@
 
 namespace ptrain::html {
 
-/// Where values of a range lie between two ends of a drawing.
+/// Maps a range of values to a range of positions in a drawing.
 struct Scale {
   Range range;
   double from = 0, to = 0;
@@ -16,14 +16,14 @@ struct Scale {
   double at(double value) const { return from + (value - range.low) / range.span() * (to - from); }
 };
 
-/// `range` with a twentieth of its span on both sides.
+/// `range` extended by a twentieth of its span on both sides.
 Range padded(const Range& range);
 /// About four round values in a range.
 std::vector<double> ticks(const Range& range);
 /// "12", "1.5k", "2M"
 std::string tick_text(double value);
 
-/// Ticks with lines of the grid from `top` to `bottom` and the axis's title below; returns the height that it takes.
+/// Draws ticks with grid lines from `top` to `bottom` and the axis's title below; returns the height it takes.
 double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title);
 
 }  // namespace ptrain::html

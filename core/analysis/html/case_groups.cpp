@@ -20,7 +20,7 @@ std::string setting_text(const SuiteAxis& axis, const json& value) {
   return fmt::format("{}: {}", axis.label, to_text(value));
 }
 
-/// The settings that make a case; null where no run and no suite tells them.
+/// The settings that define a case; null where neither run nor suite has them.
 const json* find_settings(const RunSet& set, const MeasuredCase& item) {
   if (!item.runs.empty()) return &item.runs.front().record.settings;
   for (const SuiteCase& known : set.suite->cases) {
@@ -29,7 +29,7 @@ const json* find_settings(const RunSet& set, const MeasuredCase& item) {
   return nullptr;
 }
 
-/// The unit of a case's throughput; empty: never measured.
+/// The unit of a case's throughput; empty: not measured.
 std::string find_unit(const MeasuredCase& item) {
   for (const MeasuredRun& run : item.runs) {
     if (run.record.figures) return run.record.figures->unit;
@@ -38,7 +38,7 @@ std::string find_unit(const MeasuredCase& item) {
   return {};
 }
 
-/// The axes of a set by what they are drawn as.
+/// The axes of a set by their role in the drawing.
 struct AxisRoles {
   const SuiteAxis* colour = nullptr;
   const SuiteAxis* row = nullptr;
@@ -92,7 +92,7 @@ class Grouping {
   void add(const RunSet& set) {
     const bool keyed = has_settings(set);
     const AxisRoles roles = keyed ? assign_roles(set.suite->axes) : AxisRoles{};
-    std::string common;  // unit of the cases that were never measured
+    std::string common;  // unit of the cases that were not measured
     for (const MeasuredCase& item : set.cases) {
       if (common.empty()) common = find_unit(item);
     }

@@ -1,4 +1,4 @@
-// Cases as figures arrange them: what is measured in one unit together, factorials by their axes.
+// Groups cases for figures: those with the same unit together, factorials by their axes.
 #pragma once
 
 #include "core/analysis/run_set.h"
@@ -13,7 +13,7 @@ struct PlacedCase {
   const MeasuredCase* item = nullptr;
   std::vector<const MeasuredRun*> good;
   const MeasuredRun* reported = nullptr;  // null: no report to draw curves from
-  std::string panel, row;                 // titles; of equal ones there is one panel, and one row in it
+  std::string panel, row;                 // titles; equal titles share a panel, or a row within it
   std::size_t series = 0;
 
   const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
@@ -22,8 +22,8 @@ struct PlacedCase {
 };
 
 struct CaseGroup {
-  std::string title;                // empty where it is the only one
-  std::string unit;                 // of its throughputs
+  std::string title;                // empty for the only group
+  std::string unit;                 // of its throughput values
   std::vector<std::string> series;  // names, by colour; empty: cases have no colours of their own
   std::vector<PlacedCase> cases;
 
@@ -31,8 +31,9 @@ struct CaseGroup {
   std::vector<std::vector<const PlacedCase*>> panels() const;
 };
 
-/// A factorial's first axis of at most eight values gives the colours, its last other one the rows, and those between
-/// the panels. Sweeps are kept apart, and so are units (images/s, sequences/s); reports without a sweep are one group.
+/// A factorial's first axis of at most eight values gives the colours, its last other axis the rows, and those between
+/// the panels. Separate groups hold different sweeps and units (images/s, sequences/s); reports without a sweep form
+/// one group.
 std::vector<CaseGroup> case_groups(std::span<const RunSet> sets);
 
 }  // namespace ptrain::html

@@ -1,4 +1,4 @@
-// Charts as drawings. Each is 360 units wide, so that several stand side by side on a screen and one fills a phone.
+// Charts as drawings, each 360 units wide: several fit side by side on a screen, one fills a phone.
 #pragma once
 
 #include "core/analysis/html/drawing.h"
@@ -10,7 +10,7 @@
 
 namespace ptrain::html {
 
-/// Values that an axis spans; charts that are compared are given the same.
+/// Values that an axis spans; charts to be compared share one.
 struct Range {
   double low = INFINITY, high = -INFINITY;
 
@@ -20,33 +20,33 @@ struct Range {
   double span() const { return high > low ? high - low : 1; }
 };
 
-/// Names of series with their markers (with their dashes as well, for lines); `uncounted` explains the crosses.
+/// Legend of series with markers, or with lines and dashes; `uncounted` explains the crosses.
 enum class LegendOf { points, lines };
 Drawing legend(const std::vector<std::string>& names, LegendOf kind, const std::string& uncounted = "");
 
 struct Point {
-  std::optional<double> value;  // none: nothing but crosses
+  std::optional<double> value;  // none: crosses only
   std::optional<double> lower, upper;
   std::size_t series = 0;
   bool hollow = false;
-  std::string text;               // the value as told
+  std::string text;               // the value as shown
   std::vector<double> uncounted;  // drawn as crosses
   std::string tip;
 };
 struct PointRow {
   std::string label;
-  std::vector<Point> points;  // one below the other; none: the label is a heading
+  std::vector<Point> points;  // drawn one below the other; none: the label is a heading
 };
 struct PointAxis {
   Range range;
   std::string title;
-  std::optional<double> reference;  // a value to be told from, such as no effect
+  std::optional<double> reference;  // a reference value to mark, such as no effect
   double value_column = 0;          // see value_column()
 };
-/// Width that the values beside the points take; none where no row has several points: values then stand beside labels.
+/// Width of the column of values next to the points; 0 where no row has several points: values then follow the labels.
 double value_column(const std::vector<PointRow>& rows);
-/// The range of all values and crosses, and of intervals as far as they leave these room: of two runs an interval may
-/// be a thousand times as wide as what is compared.
+/// The range of all values and crosses, plus intervals where they do not dominate: with two runs an interval may be a
+/// thousand times as wide as the differences.
 Range find_range(const std::vector<PointRow>& rows);
 /// Points with their intervals, in labelled rows over one axis (a forest plot). Intervals that leave the range end in
 /// arrows.
@@ -55,11 +55,11 @@ Drawing point_chart(const std::vector<PointRow>& rows, const PointAxis& axis, co
 struct Series {
   std::string label;
   std::vector<double> x, y;
-  std::size_t series = 0;  // gives colour and dashes
+  std::size_t series = 0;  // selects colour and dashes
 };
 struct LineAxes {
   std::string x_title, y_title;
-  Range x, y;  // empty: of the series
+  Range x, y;  // empty: the range of the series
 };
 /// Lines over a common grid; a series of one value is a point. Values that are not finite interrupt a line.
 Drawing line_chart(const std::vector<Series>& series, const LineAxes& axes, const std::string& description);
@@ -77,20 +77,20 @@ struct ShareRow {
   std::string label;
   std::vector<double> parts;  // of the same names in every row, at most eight
 };
-/// One bar per row, which its parts fill.
+/// One stacked bar per row.
 Drawing share_chart(const std::vector<ShareRow>& rows, const std::vector<std::string>& names,
                     const std::string& description);
 
 struct RooflinePoint {
   std::string label;
-  double intensity = 0;  // operations a byte
-  double rate = 0;       // operations a second
+  double intensity = 0;  // operations per byte
+  double rate = 0;       // operations per second
 };
 struct Roof {
-  double peak = 0;                  // operations a second
-  std::optional<double> bandwidth;  // bytes a second
+  double peak = 0;                  // operations per second
+  std::optional<double> bandwidth;  // bytes per second
 };
-/// Rates over intensities, both logarithmic, under what the machine allows; series by order, all past the eighth alike.
+/// Rates over intensities, both logarithmic, with the roofline; series by order, those after the eighth share a style.
 Drawing roofline_chart(const std::vector<RooflinePoint>& points, const Roof& roof, const std::string& description);
 
 }  // namespace ptrain::html

@@ -28,7 +28,7 @@ struct CurvePanel {
   std::vector<Series> series;
 };
 
-/// Curves by panel and row where cases have colours; else in panels of as many as there are colours.
+/// Curves by panel and row where cases have colours; else in panels of one curve per colour.
 std::vector<CurvePanel> make_panels(const CaseGroup& group, const Curve& curve) {
   std::vector<CurvePanel> panels;
   for (const PlacedCase& item : group.cases) {

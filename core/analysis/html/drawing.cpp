@@ -7,7 +7,7 @@
 namespace ptrain::html {
 namespace {
 
-/// Widths of the characters from space to tilde in thousandths of the letters' height (Adobe's metrics of Helvetica).
+/// Widths of the characters from space to tilde in thousandths of the font size (Adobe's metrics of Helvetica).
 constexpr std::array<short, 95> glyph_widths = {
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333,  278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
@@ -128,7 +128,7 @@ double text_width(std::string_view text, double size, bool bold) {
 std::vector<std::string> wrapped(const std::string& text, double width, double size) {
   std::vector<std::string> lines;
   std::string line;
-  std::size_t last_break = 0;  // in line, behind the last character that a line may end with
+  std::size_t last_break = 0;  // in line, after the last character that a line may end with
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = character_bytes(text, at);
     line += text.substr(at, bytes);

@@ -1,4 +1,4 @@
-// A drawing: shapes in named inks, which SVG and PDF are written from. Units are CSS pixels, y grows downwards.
+// A drawing: shapes in named inks, from which SVG and PDF are written. Units are CSS pixels, y grows downwards.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace ptrain::html {
 
-/// Colours of series, which differ for the colour-blind too (after Okabe and Ito), and of what surrounds them.
+/// Colours of series, distinct for the colour-blind too (after Okabe and Ito), and of backgrounds, text and grid.
 enum class Ink { s0, s1, s2, s3, s4, s5, s6, s7, text, soft, mute, grid, card, none };
 
 struct InkColour {
@@ -43,18 +43,18 @@ enum class Anchor { start, middle, end };
 struct Shape {
   enum class Kind { polyline, polygon, circle, text };
   Kind kind = Kind::polyline;
-  std::vector<Position> points;  // of a circle its centre, of a text where its base line is anchored
+  std::vector<Position> points;  // circle: the centre; text: the anchor of its baseline
   Ink fill = Ink::none, stroke = Ink::none;
-  double size = 1;       // width of a stroke, height of a text's letters
+  double size = 1;       // stroke width, or font size
   double radius = 0;     // of a circle
   std::size_t dash = 0;  // pattern of a polyline, see dash_pattern()
   std::string content;   // of a text
   Anchor anchor = Anchor::start;
   bool bold = false;
-  std::string tip;  // what pointing at the shape tells
+  std::string tip;  // tooltip
 };
 
-/// Lengths of dashes and gaps; empty: a whole line.
+/// Lengths of dashes and gaps; empty: a solid line.
 std::vector<double> dash_pattern(std::size_t dash);
 
 constexpr double text_size = 12, tick_size = 11;
@@ -62,27 +62,27 @@ constexpr double text_size = 12, tick_size = 11;
 struct Drawing {
   double width = 360;  // so that text stays readable on a phone
   double height = 0;
-  std::string description;  // for who cannot see it
+  std::string description;  // text alternative
   std::vector<Shape> shapes;
 
   bool empty() const { return shapes.empty(); }
   void line(Position from, Position to, Ink ink, double thickness = 1);
   void rect(Position corner, double rect_width, double rect_height, Ink fill, const std::string& tip = "");
-  /// Fills its own form for each series, so that colour is not all that tells them apart.
+  /// Draws a different shape for each series, so that colour is not the only distinction.
   void marker(Position at, std::size_t series, bool hollow, const std::string& tip = "");
   void cross(Position at, Ink ink, const std::string& tip = "");
   void text(Position at, const std::string& content, Ink ink = Ink::text, Anchor anchor = Anchor::start,
             double size = text_size);
-  /// All shapes of `other`, moved.
+  /// Adds all shapes of `other`, moved.
   void place(const Drawing& other, Position at);
 };
 
-/// Width of one line, as Helvetica sets it.
+/// Width of one line in Helvetica.
 double text_width(std::string_view text, double size, bool bold = false);
-/// Lines that are `width` wide at most (with a reserve for wider fonts), broken at spaces (but not within a change,
-/// "O0 -> O1") and commas, else anywhere.
+/// Breaks text into lines of at most `width` (with a reserve for wider fonts), at spaces (but not within a change, "O0
+/// -> O1") and commas, else anywhere.
 std::vector<std::string> wrapped(const std::string& text, double width, double size = text_size);
-/// Bytes of the character that begins at `at`.
+/// Number of bytes of the character that begins at `at`.
 std::size_t character_bytes(std::string_view text, std::size_t at);
 
 }  // namespace ptrain::html

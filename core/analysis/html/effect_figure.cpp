@@ -1,4 +1,4 @@
-// The forest plot: what each change of a setting does, with its interval.
+// The forest plot: the effect of each change of a setting, with its interval.
 #include "core/analysis/html/effect_figure.h"
 #include "core/analysis/html/charts.h"
 
@@ -76,7 +76,7 @@ Figure effect_figure(const EffectsReport& report) {
   }
   if (left_out > 0) {
     figure.notes.push_back(
-        fmt::format("{} interactions that are smaller or not told from zero are not drawn: ptrain "
+        fmt::format("{} interactions that are smaller or not clear of zero are not drawn: ptrain "
                     "effects lists them.",
                     left_out));
   }

@@ -1,4 +1,4 @@
-// The forest plot: what each change of a setting does, with its interval.
+// The forest plot: the effect of each change of a setting, with its interval.
 #pragma once
 
 #include "core/analysis/effects/effects.h"
@@ -10,10 +10,10 @@ namespace ptrain::html {
 
 struct ShownEffects {
   std::vector<const Effect*> main, interactions;
-  std::size_t left_out = 0;  // interactions
+  std::size_t left_out = 0;  // number of interactions not shown
 };
-/// Of one response: every main effect, and the eight largest interactions whose interval excludes zero; where there is
-/// none, the three largest.
+/// For one response: every main effect, and the eight largest interactions whose interval excludes zero, or the three
+/// largest if there is none.
 ShownEffects effects_to_show(const EffectsReport& report, Response response);
 
 /// A panel for each response.

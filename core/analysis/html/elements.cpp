@@ -7,7 +7,7 @@
 namespace ptrain::html {
 namespace {
 
-/// `text`, escaped, which a line may also end after a comma of.
+/// Escapes `text` and allows a line break after each comma.
 std::string breakable(const std::string& text) {
   std::string result;
   for (const char c : escaped(text)) {

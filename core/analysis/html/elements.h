@@ -1,4 +1,4 @@
-// The parts that pages are put together from, as HTML.
+// Building blocks of pages, as HTML.
 #pragma once
 
 #include "core/analysis/html/figure.h"
@@ -16,11 +16,11 @@ struct HtmlColumn {
 struct HtmlCell {
   std::string text;
   std::string link;          // may be empty
-  std::string tip;           // what pointing at it tells
+  std::string tip;           // tooltip
   std::string picture = {};  // before the text: a data URI
 
-  HtmlCell(std::string shown, std::string to = "", std::string told = "")
-      : text(std::move(shown)), link(std::move(to)), tip(std::move(told)) {}
+  HtmlCell(std::string shown, std::string to = "", std::string tooltip = "")
+      : text(std::move(shown)), link(std::move(to)), tip(std::move(tooltip)) {}
 };
 struct HtmlTable {
   std::string title;  // may be empty
@@ -28,10 +28,10 @@ struct HtmlTable {
   std::vector<std::vector<HtmlCell>> rows;
 };
 
-/// A section with the table; on a phone its rows are cards. Empty where it has no rows.
+/// A section with the table, whose rows become cards on a phone. Empty for a table without rows.
 std::string table_section(const HtmlTable& table);
 std::string figure_section(const Figure& figure);
-/// Empty for an empty text.
+/// A paragraph element; empty for an empty text.
 std::string paragraph(const std::string& text, const char* attributes = "");
 
 }  // namespace ptrain::html

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double panel_gap = 28;
 
-/// A panel below its title.
+/// A panel with its title above.
 Drawing titled(const Panel& panel) {
   Drawing drawing;
   if (panel.title.empty()) return panel.drawing;

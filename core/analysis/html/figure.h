@@ -1,4 +1,4 @@
-// A figure of a page or of a paper: panels that are read together, with one legend.
+// A figure of a page or of a paper: panels with one legend.
 #pragma once
 
 #include "core/analysis/html/drawing.h"
@@ -15,20 +15,20 @@ struct Panel {
 };
 
 struct Figure {
-  std::string name;  // of its file: "throughput"
+  std::string name;  // file name: "throughput"
   std::string title;
   std::vector<std::string> notes;
   Drawing legend;  // may be empty
   std::vector<Panel> panels;
 };
 
-/// The figure as one drawing, without title and notes, which are a caption's; several panels stand in two columns.
+/// The figure as one drawing, without title and notes, which belong in a caption; several panels form two columns.
 Drawing whole(const Figure& figure);
 
-/// Letters, digits, "-" and "_" of `text`; each other one becomes "-".
+/// Keeps letters, digits, "-" and "_" of `text`; each other character becomes "-".
 std::string file_stem(const std::string& text);
 
-/// Writes NAME.svg and NAME.pdf of every figure; returns the paths. Throws Error{failed} for what cannot be written.
+/// Writes NAME.svg and NAME.pdf for every figure; returns the paths. Throws Error{failed} if a file cannot be written.
 std::vector<std::filesystem::path> write_figures(const std::vector<Figure>& figures,
                                                  const std::filesystem::path& folder);
 

@@ -1,4 +1,4 @@
-// Curves over a step, and op rates under a roofline.
+// Curves over steps, and op rates under a roofline.
 #include "core/analysis/html/axis.h"
 
 #include <fmt/format.h>
@@ -10,9 +10,9 @@ namespace ptrain::html {
 namespace {
 
 constexpr double plot_top = 8, plot_bottom = 176;
-constexpr std::size_t most_points = 240;  // of a curve
+constexpr std::size_t most_points = 240;  // per curve
 
-/// The parts of a series between values that are not finite.
+/// Draws a series, interrupted at values that are not finite.
 void draw_series(Drawing& drawing, const Series& series, const Scale& x, const Scale& y) {
   Shape part;
   part.stroke = series_ink(series.series);
@@ -34,7 +34,7 @@ void draw_series(Drawing& drawing, const Series& series, const Scale& x, const S
   finish();
 }
 
-/// Ticks of a logarithmic range at whole powers of ten; at twice and five times these too where they are few.
+/// Ticks of a logarithmic range at powers of ten, and at twice and five times these where they are few.
 std::vector<double> log_ticks(const Range& range) {
   std::vector<double> values;
   for (const std::vector<double>& factors : {std::vector<double>{1}, {1, 2, 5}}) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t few_rows = 8;  // of a table that stands before the figures
+constexpr std::size_t few_rows = 8;  // a table of at most this many precedes the figures
 
 std::string table_html(const Table& table, const fs::path& from) {
   const TableDocument content = table_document(table, from);
@@ -33,13 +33,13 @@ std::string table_html(const Table& table, const fs::path& from) {
   return html::table_section(shown);
 }
 
-/// Why a run does not count; empty where it does.
+/// Why a run is not counted; empty: it is.
 std::string find_reason(const MeasuredRun& run) {
   if (run.record.outcome == RunOutcome::ok) return run.record.figures ? "" : "nothing was measured";
   return run.record.message.empty() ? "no reason was recorded" : run.record.message;
 }
 
-/// Every run that no figure counts, and why.
+/// Every run that no figure counts, with the reason.
 std::string uncounted_html(std::span<const RunSet> sets) {
   html::HtmlTable table{"Runs that are not counted", {{"Case"}, {"Round"}, {"Status"}, {"Why"}}, {}};
   std::string notes;
@@ -58,7 +58,7 @@ std::string uncounted_html(std::span<const RunSet> sets) {
   return html::table_section(table) + notes;
 }
 
-/// What and where: the suite, the machine, the program.
+/// The suite, the machine and the program.
 std::string heading(std::span<const RunSet> sets) {
   std::vector<std::string> titles;
   std::string about, machine;

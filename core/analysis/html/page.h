@@ -12,12 +12,11 @@
 
 namespace ptrain {
 
-/// What a page and a paper show of these runs.
+/// The figures for these runs, on a page or in a paper.
 std::vector<html::Figure> make_figures(std::span<const RunSet> sets);
 
-/// The figures, the runs that do not count with the reason of each, and the table; of a single run also the time of
-/// its ops, its flags and its configuration. Links are relative to `from`, the
-/// folder the page will lie in.
+/// The figures, the runs that do not count with the reason of each, and the table; for a single run also the time of
+/// its ops, its flags and its configuration. Links are relative to `from`, the folder of the page.
 std::string html_page(std::span<const RunSet> sets, const Table& table, const std::filesystem::path& from);
 
 }  // namespace ptrain

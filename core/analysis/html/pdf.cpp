@@ -9,7 +9,7 @@
 namespace ptrain::html {
 namespace {
 
-/// A character in the encoding WinAnsi; "?" where it has none.
+/// A character in WinAnsi encoding; "?" where it has none.
 char latin(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 32 || first > 126 ? '?' : character[0];
@@ -17,7 +17,7 @@ char latin(std::string_view character) {
   return static_cast<char>((first << 6U) | (static_cast<unsigned char>(character[1]) & 0x3fU));
 }
 
-/// A string of the content, in parentheses.
+/// A PDF string literal, in parentheses.
 std::string literal(const std::string& text) {
   std::string result = "(";
   for (std::size_t at = 0; at < text.size();) {
@@ -37,7 +37,7 @@ std::string components(Ink ink) {
                      static_cast<double>(rgb >> 8 & 255) / 255, static_cast<double>(rgb & 255) / 255);
 }
 
-/// The outline of a shape; a circle is of four Bezier curves.
+/// The outline of a shape; a circle consists of four Bezier curves.
 std::string outline(const Shape& shape) {
   if (shape.kind == Shape::Kind::circle) {
     const auto [x, y] = shape.points[0];

@@ -7,8 +7,8 @@
 
 namespace ptrain::html {
 
-/// One page of the drawing's size (a CSS pixel is 0.75 pt), in the light colours, set in Helvetica, which every reader
-/// has. Characters beyond Latin-1 become "?".
+/// One page of the drawing's size (a CSS pixel is 0.75 pt), in the light colours, in Helvetica, which every reader has.
+/// Characters outside Latin-1 become "?".
 std::string pdf_file(const Drawing& drawing);
 
 }  // namespace ptrain::html

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double line_height = 15, point_height = 16, row_gap = 9, side_margin = 6;
 
-/// Half of an interval, from the value to `bound`; an arrow where it goes on beyond the drawing.
+/// Half of an interval, from the value to `bound`; an arrow where it extends beyond the drawing.
 void draw_reach(Drawing& drawing, double bound, const Point& point, const Scale& scale, double y) {
   const Ink ink = series_ink(point.series);
   const double end = scale.at(std::clamp(bound, scale.range.low, scale.range.high));
@@ -31,7 +31,7 @@ void draw_point(Drawing& drawing, const Point& point, const Scale& scale, double
   for (const double value : point.uncounted) drawing.cross({scale.at(value), y}, Ink::text, point.tip);
 }
 
-/// The grid behind a point, so that no line runs through a label.
+/// Draws the grid behind a point only, so that no line crosses a label.
 void draw_grid(Drawing& drawing, const PointAxis& axis, const Scale& scale, double top) {
   for (const double value : ticks(scale.range)) {
     drawing.line({scale.at(value), top}, {scale.at(value), top + point_height}, Ink::grid);

@@ -10,7 +10,7 @@
 namespace ptrain::html {
 namespace {
 
-/// Curves of several names have a legend.
+/// A figure of curves, with a legend for several names.
 Figure curves(const std::string& name, const std::string& title, const std::string& unit, std::vector<Series> series) {
   std::erase_if(series, [](const Series& s) { return s.x.empty(); });
   if (series.empty()) return {};
@@ -45,7 +45,7 @@ Series evaluated(const Report& report, const MetricInfo& metric, const std::stri
   return series;
 }
 
-/// The metrics that share the primary one's scale, and the name of what they show.
+/// The metrics on the same scale as the primary one, and the title of their figure.
 Figure metric_curves(const Report& report) {
   std::vector<Series> series;
   const MetricValue* primary = report.evaluation ? report.evaluation->primary() : nullptr;
@@ -57,14 +57,14 @@ Figure metric_curves(const Report& report) {
   return curves("accuracy", primary->is_bounded() ? "Accuracy" : primary->column(), "", std::move(series));
 }
 
-/// The loss of every evaluation, where it is one of the metrics.
+/// The loss of every evaluation, if it is among the metrics.
 Series evaluated_loss(const Report& report) {
   MetricInfo loss;
   loss.name = "loss";
   return evaluated(report, loss, "evaluation");
 }
 
-/// Steps of the scaler's history.
+/// Loss scale over the steps, from the scaler's history.
 Series loss_scale(const Report& report) {
   Series series;
   const auto add = [&](double step, double scale) {
@@ -79,7 +79,7 @@ Series loss_scale(const Report& report) {
   return series;
 }
 
-/// Samples a second of the steps that each line of the metrics stands for.
+/// Samples per second over the steps that each line of the metrics covers.
 Series throughput(const MeasuredRun& run) {
   Series series;
   for (const MetricsLine& line : read_metrics(run)) {
@@ -131,8 +131,8 @@ Figure roofline(const Report& report) {
   figure.legend = legend(names, LegendOf::points);
   figure.panels.push_back({"", roofline_chart(points, *roof, figure.title)});
   figure.notes.emplace_back(
-      roof->bandwidth ? "The line is what was measured on this device: its peak, and its memory's bandwidth."
-                      : "The line is the peak measured on this device; its memory's bandwidth was not measured.");
+      roof->bandwidth ? "The line shows the peak and the memory bandwidth measured on this device."
+                      : "The line shows the peak measured on this device; its memory bandwidth was not measured.");
   return figure;
 }
 

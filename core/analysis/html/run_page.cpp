@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// "train.optimizer.lr" and its value, of every key below `value`.
+/// Adds a row for every key below `value`: "train.optimizer.lr" and its value.
 void add_keys(HtmlTable& table, const std::string& path, const json& value) {
   if (value.is_object() && !value.empty()) {
     for (const auto& [name, inner] : value.items()) add_keys(table, path.empty() ? name : path + "." + name, inner);
@@ -50,7 +50,7 @@ std::string classification_section(const Report& report) {
   HtmlTable each{"Classes of the last evaluation",
                  {{"Class"}, {"samples", true}, {"answers", true}, {"precision", true}, {"recall", true}, {"F1", true}},
                  {}};
-  HtmlTable crossed{"Confusion matrix: truth by row, answer by column", {{""}}, {}};
+  HtmlTable crossed{"Confusion matrix: label by row, prediction by column", {{""}}, {}};
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
   for (const ConfusionCell& cell : report.classification->confusion) counts[{cell.label, cell.answer}] = cell.count;
   for (const ClassReport& one : classes) {
@@ -66,7 +66,7 @@ std::string classification_section(const Report& report) {
 }
 
 std::string configuration_section(const Report& report) {
-  HtmlTable flags{"Flags", {{"Flag"}, {"asked for"}, {"in effect"}, {"why"}}, {}};
+  HtmlTable flags{"Flags", {{"Flag"}, {"requested"}, {"in effect"}, {"why"}}, {}};
   for (const auto& [name, state] : report.flags) {
     flags.rows.push_back({name, to_text(state.requested), to_text(state.effective), state.reason});
   }

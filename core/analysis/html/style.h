@@ -1,4 +1,4 @@
-// The page's style sheet: light and dark by what the reader's system prefers, light on paper, one column on a phone.
+// The page's style sheet: light or dark as the reader's system prefers, light on paper, one column on a phone.
 #pragma once
 
 #include "core/analysis/html/drawing.h"
@@ -61,7 +61,7 @@ h2{break-after:avoid}
 }
 )css";
 
-/// Variables of the colours, then what uses them.
+/// Colour variables, then the rules that use them.
 inline std::string style() {
   std::string light = "--page:#f6f6f3;", dark = "--page:#0d0d0d;";
   for (const InkColour& colour : ink_colours) {

@@ -7,13 +7,12 @@
 
 namespace ptrain::html {
 
-/// `text` with the characters that HTML and XML give a meaning replaced; control characters, which XML has none of, are
-/// left out.
+/// Escapes the special characters of HTML and XML in `text`; drops control characters, which XML does not allow.
 std::string escaped(const std::string& text);
 
-/// An element of a page, whose style sheet gives the inks their colours.
+/// An element of a page; the page's style sheet sets the colours of the inks.
 std::string svg_element(const Drawing& drawing);
-/// A file of its own, in the light colours.
+/// A standalone file, in the light colours.
 std::string svg_file(const Drawing& drawing);
 
 }  // namespace ptrain::html

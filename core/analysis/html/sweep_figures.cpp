@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t most_histograms = 6;
 
-/// A figure's name and title, which say of which group it is where there are several.
+/// A figure with its name and title, which name the group where there are several.
 Figure make_figure(const CaseGroup& group, const std::string& name, const std::string& title) {
   Figure figure;
   figure.name = group.title.empty() ? name : file_stem(name + "-" + group.title);
@@ -30,14 +30,14 @@ Figure make_figure(const CaseGroup& group, const std::string& name, const std::s
   return figure;
 }
 
-/// "n 3" where the number of good runs needs saying.
+/// "n 3" where the number of good runs must be shown.
 std::string runs_text(const PlacedCase& item, const CaseGroup& group) {
   const bool same = std::all_of(group.cases.begin(), group.cases.end(),
                                 [&](const PlacedCase& other) { return other.good.size() == item.good.size(); });
   return same && item.good.size() > 1 ? "" : fmt::format(", n {}", item.good.size());
 }
 
-/// A point for each case, by panel and row, all over one range.
+/// A point for each case, by panel and row, over one common range.
 Figure point_figure(const CaseGroup& group, Figure figure, const std::string& unit,
                     const std::function<Point(const PlacedCase&)>& make_point) {
   std::vector<std::vector<PointRow>> panels;
@@ -113,7 +113,7 @@ Figure memory_figure(const CaseGroup& group) {
   });
 }
 
-/// The mean of the runs that evaluated, with the metric's own error and what the runs differ by.
+/// The mean of the evaluated runs, with the metric's own error and the variation between runs.
 Point accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
   const Quality quality = measure_quality(item.good);
   if (!quality.metric || quality.metric->name != metric.name) return missing(item);
@@ -148,7 +148,7 @@ std::vector<double> measured_steps(const PlacedCase& item) {
   return times;
 }
 
-/// Histograms of few cases; of many their medians with what nine of ten steps lie between.
+/// Histograms for few cases; for many, medians with the 5 % to 95 % range.
 Figure step_figure(const CaseGroup& group) {
   std::vector<Sample> samples;
   for (const PlacedCase& item : group.cases) {
@@ -169,7 +169,7 @@ Figure step_figure(const CaseGroup& group) {
   });
 }
 
-/// Time by op of every case; the seven largest over all cases, and the rest as one.
+/// Time by op for every case: the seven largest over all cases, and the rest combined.
 Figure op_figure(const CaseGroup& group) {
   std::vector<std::pair<std::string, std::map<std::string, double>>> times;
   std::map<std::string, double> totals;

@@ -1,4 +1,4 @@
-// Figures of many runs: what flags do, and what every case measured.
+// Figures of many runs: effects of flags, and measurements of every case.
 #pragma once
 
 #include "core/analysis/html/figure.h"
@@ -9,7 +9,7 @@
 
 namespace ptrain::html {
 
-/// Effects of every sweep; then, of each group of cases (case_groups.h), throughput, step time, memory, accuracy, loss
+/// Effects of every sweep; then, for each group of cases (case_groups.h), throughput, step time, memory, accuracy, loss
 /// and time by op, as far as they were measured.
 std::vector<Figure> sweep_figures(std::span<const RunSet> sets);
 

@@ -1,4 +1,4 @@
-// The wrong answers of a run that its model was surest of.
+// The wrong predictions of a run that its model was most confident of.
 #include "core/analysis/html/elements.h"
 #include "core/analysis/html/run_page.h"
 #include "core/io/atomic_file.h"
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 struct TopError {
-  double size = 0;  // probability of the wrong answer, or error of the value
+  double size = 0;  // probability of the wrong class, or error of the value
   json line;
 };
 
@@ -27,8 +27,8 @@ std::string text_at(const json& line, const char* key) {
   return found == line.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
 }
 
-/// How wrong a line is, by its task: the probability of a wrong class, how far a value is off, the part of the pixels
-/// that are wrong; 0 where it is right or no prediction.
+/// Error of a line, by task: the probability of a wrong class, the error of a value, the fraction of wrong pixels; 0
+/// for a correct line or one that is no prediction.
 double compute_error(const json& line) {
   if (!line.is_object() || !line.contains("truth") || !line.contains("prediction")) return 0;
   if (const auto error = line.find("error"); error != line.end() && error->is_number()) return error->get<double>();
@@ -53,7 +53,7 @@ std::vector<TopError> worst_mistakes(const fs::path& predictions) {
   return mistakes;
 }
 
-/// The picture as an address that needs no other file; empty where it is too large or not to be read.
+/// The picture as a data URI; empty where it is too large or unreadable.
 std::string embedded(const std::string& picture) {
   constexpr std::uintmax_t most_bytes = 8 << 20;
   if (picture.empty() || picture.starts_with("data:image/")) return picture;
@@ -90,8 +90,8 @@ std::string sample_text(const json& line) {
 std::string mistakes_section(const MeasuredRun& run) {
   const fs::path predictions = run.report_file.parent_path() / "predictions.jsonl";
   if (run.report_file.filename() != "report.json" || !fs::is_regular_file(predictions)) return "";
-  HtmlTable table{"Worst mistakes of the last evaluation: the surest wrong answers, or the farthest values",
-                  {{"Sample"}, {"truth"}, {"answer"}, {"probability or error", true}, {"where"}},
+  HtmlTable table{"Worst errors of the last evaluation: most confident wrong classes, or largest errors of values",
+                  {{"Sample"}, {"label"}, {"prediction"}, {"probability or error", true}, {"where"}},
                   {}};
   for (const TopError& mistake : worst_mistakes(predictions)) {
     HtmlCell sample(sample_text(mistake.line));

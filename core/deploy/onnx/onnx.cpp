@@ -11,7 +11,7 @@ namespace ptrain {
 namespace {
 
 constexpr std::int64_t opset = 17;
-constexpr std::int64_t ir_version = 8;  // the one that came with opset 17
+constexpr std::int64_t ir_version = 8;  // the version of opset 17
 
 namespace model_field {
 constexpr int ir_version = 1, producer = 2, graph = 7, opset = 8, metadata = 14;
@@ -37,7 +37,7 @@ ProtoMessage metadata_entry(const std::string& key, const std::string& value) {
   return entry;
 }
 
-/// ModelProto around the graph.
+/// The ModelProto that contains the graph.
 ProtoMessage model_message(const ProtoMessage& graph, const ModelDocument& document) {
   const nlohmann::json described = write_fields(document);
   ProtoMessage version, model;
@@ -61,7 +61,7 @@ void write_onnx(const std::filesystem::path& path, DeployedModel& model, const M
   add_inputs(trained.data, translation);
   for (const Node& node : graph.nodes()) {
     const TranslateNode translate = find_translation(node.op->type());
-    if (translate == nullptr) fail("{}: {} has no ONNX form here", node.name, node.op->type());
+    if (translate == nullptr) fail("{}: {} has no translation to ONNX", node.name, node.op->type());
     translate(node, translation);
   }
   for (const auto& [name, value] : graph.outputs()) {
@@ -71,7 +71,7 @@ void write_onnx(const std::filesystem::path& path, DeployedModel& model, const M
   }
   const ProtoMessage message = model_message(translation.to().message(trained.document.model), trained.document);
   if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-    fail("{}: {} MiB do not fit into an ONNX file, which protobuf bounds at 2 GiB", path.string(),
+    fail("{}: {} MiB do not fit into an ONNX file (protobuf's limit is 2 GiB)", path.string(),
          message.content().size() >> 20);
   }
   write_file_atomic(path, message.content());

@@ -6,10 +6,10 @@
 
 namespace ptrain {
 
-/// Writes `model`, deployed in fp32 with padded texts on a backend that folds norms or not. Inputs: images u8
-/// [N,H,W,3], resized and cropped as model.json says; or input_ids, attention_mask and token_type_ids i64 [N,S].
+/// Writes `model`, which is deployed in fp32 with padded texts; the backend may or may not fold norms. Inputs: images
+/// u8 [N,H,W,3], resized and cropped as in model.json; or input_ids, attention_mask and token_type_ids i64 [N,S].
 /// Output: logits f32 [N,classes]. The file's metadata has class names, preprocessing and the hash of model.json.
-/// Throws Error{failed} naming an op that has no ONNX form, a model of more than protobuf's 2 GiB, or the file.
+/// Throws Error{failed} naming an op without a translation, a model over protobuf's 2 GiB, or the file.
 void write_onnx(const std::filesystem::path& path, DeployedModel& model, const ModelArtifact& trained);
 
 }  // namespace ptrain

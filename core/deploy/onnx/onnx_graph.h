@@ -17,21 +17,21 @@ struct OnnxAttribute {
   std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>> value;
 };
 
-/// An axis of an input or output: its extent, or the name of one that is free.
+/// An axis of an input or output: its extent, or the name of a dynamic one.
 using OnnxAxis = std::variant<std::int64_t, std::string>;
 
 class OnnxGraph {
  public:
   using Names = std::vector<std::string>;
 
-  /// Adds a node with one result, which bears the node's name: `name`, made unique. Returns it.
+  /// Adds a node with one result named like the node: `name`, made unique. Returns that name.
   std::string add(const std::string& name, const std::string& type, const Names& inputs,
                   const std::vector<OnnxAttribute>& attributes = {});
-  /// Constants; `name` is made unique and returned. No dims: a scalar.
+  /// Adds constants; `name` is made unique and returned. No dims: a scalar.
   std::string constant(const std::string& name, const std::vector<std::int64_t>& dims, std::span<const float> values);
   std::string constant(const std::string& name, const std::vector<std::int64_t>& dims,
                        std::span<const std::int64_t> values);
-  /// Of one byte each.
+  /// Adds integers of one byte each.
   std::string integers(const std::string& name, const std::vector<std::int64_t>& dims, OnnxType type,
                        std::span<const std::byte> values) {
     return add_constant(name, dims, type, values);
@@ -41,7 +41,7 @@ class OnnxGraph {
   void add_input(const std::string& name, OnnxType type, const std::vector<OnnxAxis>& axes);
   void add_output(const std::string& name, OnnxType type, const std::vector<OnnxAxis>& axes);
 
-  /// The GraphProto.
+  /// The graph as a GraphProto.
   ProtoMessage message(const std::string& name) const;
 
  private:
@@ -50,7 +50,7 @@ class OnnxGraph {
                            std::span<const std::byte> bytes);
 
   std::vector<ProtoMessage> nodes_, constants_, inputs_, outputs_;
-  std::vector<std::string> names_;  // taken, sorted
+  std::vector<std::string> names_;  // names in use, sorted
 };
 
 }  // namespace ptrain

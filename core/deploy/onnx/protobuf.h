@@ -1,6 +1,5 @@
-// Writes messages in protobuf's wire format (https://protobuf.dev/programming-guides/encoding). What ONNX needs of it
-// is three kinds of fields, and nothing is ever read back: less than linking libprotobuf and generating code would
-// take.
+// Writes messages in protobuf's wire format (https://protobuf.dev/programming-guides/encoding). ONNX needs only three
+// kinds of fields, write-only: less code than linking libprotobuf with generated classes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@
 
 namespace ptrain {
 
-/// One message; its fields stand in the order in which they are added.
+/// One message; fields are written in the order in which they are added.
 class ProtoMessage {
  public:
   ProtoMessage& integer(int field, std::int64_t value);

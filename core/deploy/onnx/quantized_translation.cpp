@@ -1,5 +1,5 @@
-// 8-bit layers in ONNX's QDQ form: QuantizeLinear and DequantizeLinear around the layer's real-valued operator, which
-// runtimes join into their own integer kernels. A value in 8 bits bears the name of its integers there.
+// 8-bit layers in ONNX's QDQ form: QuantizeLinear and DequantizeLinear around the float operator, which runtimes fuse
+// into integer kernels. An 8-bit value has the ONNX name of its integers.
 #include "core/deploy/onnx/translation.h"
 
 #include "core/ops/image/conv2d.h"
@@ -10,7 +10,7 @@
 namespace ptrain {
 namespace {
 
-/// Scale and zero point, which says whether the integers are u8 or s8.
+/// Scale and zero point; the latter's type selects u8 or s8.
 OnnxGraph::Names format_constants(const QuantizedFormat& format, const std::string& name, Translation& t) {
   const std::int8_t zero = 0;
   const OnnxType type = format.dtype == DType::u8 ? OnnxType::u8 : OnnxType::s8;
@@ -29,7 +29,7 @@ std::string dequantized(ValueId value, const QuantizedFormat& format, Translatio
   return t.to().add(name + ".dq", "DequantizeLinear", {name, constants[0], constants[1]});
 }
 
-/// Integers of weights whose output channels are `axis` of `dims`, as real values.
+/// Dequantized weights, whose output channels are `axis` of `dims`.
 std::string dequantized_weights(const Node& node, const std::vector<std::int64_t>& dims, std::int64_t axis,
                                 std::span<const std::int8_t> integers, Translation& t) {
   const ValueId scales = node.inputs[QuantizedLinear::w_scale];
@@ -41,7 +41,7 @@ std::string dequantized_weights(const Node& node, const std::vector<std::int64_t
   return t.to().add(name + ".dq", "DequantizeLinear", {w, t.name(scales), zero_points}, {{"axis", axis}});
 }
 
-/// What an 8-bit layer makes of its sums.
+/// The epilogue of an 8-bit layer.
 void finish(const Node& node, const std::string& sums, Activation activation, const std::optional<QuantizedFormat>& y,
             Translation& t) {
   const std::string result = translate_activation(activation, sums, t);

@@ -1,4 +1,4 @@
-// The ops of texts, padded; N and S stay free.
+// Translates ops of padded texts; N and S stay dynamic.
 #include "core/base/errors.h"
 #include "core/deploy/onnx/translation.h"
 #include "core/ops/text/attention.h"
@@ -49,7 +49,7 @@ void translate_embedding(const Node& node, Translation& t) {
 
 void translate_attention(const Node& node, Translation& t) {
   const AttentionAttributes& attrs = static_cast<const Attention&>(*node.op).attrs();
-  if (attrs.causal) fail_usage("{}: attention to earlier tokens alone has no translation to ONNX", node.name);
+  if (attrs.causal) fail_usage("{}: causal attention has no translation to ONNX", node.name);
   const std::int64_t heads = attrs.heads, width = t.shape(node.inputs[Attention::qkv])[-1] / 3, depth = width / heads;
   const auto add = [&](const char* what, const char* type, const OnnxGraph::Names& inputs,
                        const std::vector<OnnxAttribute>& attributes = {}) {
@@ -67,7 +67,8 @@ void translate_attention(const Node& node, Translation& t) {
                     v = part(".value", 2, {0, 2, 1, 3});
   const std::string scale = t.to().scalar(node.name + ".scale", 1.0f / std::sqrt(static_cast<float>(depth)));
   const std::string scores = add(".scores", "Mul", {add(".products", "MatMul", {q, k}), scale});
-  const bool padded = t.from().value(node.inputs[Attention::lengths]).storage == Storage::input;  // not the patches
+  const bool padded =
+      t.from().value(node.inputs[Attention::lengths]).storage == Storage::input;  // not for image patches
   const std::string masked = padded ? add(".masked", "Add", {scores, score_offsets(node.name, t)}) : scores;
   const std::string weights = add(".weights", "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
   const std::string rows =

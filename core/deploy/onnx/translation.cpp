@@ -1,4 +1,4 @@
-// The ONNX form (opset 17) of every op that a deployed graph has.
+// The ONNX translation (opset 17) of every op of a deployed graph.
 #include "core/deploy/onnx/translation.h"
 
 #include "core/ops/image/adaptive_avg_pool2d.h"
@@ -26,7 +26,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// (pixel / 255 - mean) / deviation as one factor and one offset for each channel, then channels first.
+/// Computes (pixel / 255 - mean) / deviation as one factor and one offset per channel, then moves channels first.
 void translate_normalize_image(const Node& node, Translation& t) {
   const NormalizeImageAttributes& attrs = get_op<NormalizeImage>(node).attrs();
   std::array<float, 3> factor{}, offset{};
@@ -86,11 +86,11 @@ void translate_avg_pool2d(const Node& node, Translation& t) {
                                       {"ceil_mode", std::int64_t{1}}}));
 }
 
-/// A mirrored border, then the filter as a convolution of each channel.
+/// Pads by reflection, then applies the filter as a depthwise convolution.
 void translate_blur_pool2d(const Node& node, Translation& t) {
   const Shape& images = t.shape(node.inputs[0]);
   const std::int64_t channels = images[3];
-  const std::string border = images[1] == 1 && images[2] == 1 ? "edge" : "reflect";  // a single pixel mirrors itself
+  const std::string border = images[1] == 1 && images[2] == 1 ? "edge" : "reflect";  // a single pixel has no reflection
   constexpr std::array<float, 9> filter{1, 2, 1, 2, 4, 2, 1, 2, 1};
   std::vector<float> filters;
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -108,7 +108,7 @@ void translate_global_average_pool(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {pooled}, {{"axis", std::int64_t{1}}}));
 }
 
-/// Means along an axis of `pixels` as the product with a matrix [size, pixels].
+/// Averaging over windows of an axis as a matrix [size, pixels].
 std::vector<float> window_means(std::int64_t size, std::int64_t pixels) {
   std::vector<float> matrix(static_cast<std::size_t>(size * pixels));
   for (std::int64_t i = 0; i < size; ++i) {
@@ -119,7 +119,7 @@ std::vector<float> window_means(std::int64_t size, std::int64_t pixels) {
   return matrix;
 }
 
-/// ONNX has no adaptive pooling: the means down and across, then a row of each image with channels innermost.
+/// ONNX has no adaptive pooling: averages down and across, then flattens each image with channels innermost.
 void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
   const std::int64_t size = get_op<AdaptiveAvgPool2d>(node).attrs().size;
   const Shape& s = t.shape(node.inputs[0]);
@@ -137,13 +137,13 @@ void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {x}, {{"axis", std::int64_t{1}}}));
 }
 
-/// What an op over the last axis reads: images `x` with their channels there.
+/// Input of an op over the last axis: images `x` transposed to channels last.
 std::string channels_last(const Node& node, const std::string& x, Translation& t) {
   if (t.shape(node.outputs[0]).rank() != 4) return x;
   return t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
 }
 
-/// What such an op makes, called as its output.
+/// Sets the output of such an op.
 void set_output(const Node& node, std::string y, Translation& t) {
   if (t.shape(node.outputs[0]).rank() == 4) {
     y = t.to().add(node.name + ".channels_first", "Transpose", {y}, {{"perm", Ints{0, 3, 1, 2}}});
@@ -177,18 +177,18 @@ void translate_layer_norm(const Node& node, Translation& t) {
 void translate_layer_scale(const Node& node, Translation& t) {
   const ValueId gamma = node.inputs[LayerScale::gamma];
   Ints shape{t.shape(gamma)[0]};
-  if (t.shape(node.outputs[0]).rank() == 4) shape.insert(shape.end(), {1, 1});  // of channels that stand first
+  if (t.shape(node.outputs[0]).rank() == 4) shape.insert(shape.end(), {1, 1});  // channels first
   const std::string factors = t.to().constant(t.variable(gamma), shape, t.values(gamma));
   t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[LayerScale::x]), factors}));
 }
 
-/// The patches in rows behind one of zeros, and what is added to each row: the first one's has the class token.
+/// Prepends a row of zeros to the patches and adds an offset to each row; the first row's contains the class token.
 void translate_patch_embedding(const Node& node, Translation& t) {
   const Shape& s = t.shape(node.inputs[PatchEmbedding::x]);
   const std::string form = t.to().constant(node.name + ".form", {3}, Ints{0, s[3], s[1] * s[2]});
   std::string x = t.to().add(node.name + ".patches", "Reshape", {t.name(node.inputs[PatchEmbedding::x]), form});
   x = t.to().add(node.name + ".rows", "Transpose", {x}, {{"perm", Ints{0, 2, 1}}});
-  x = t.to().add(node.name + ".behind", "Pad",
+  x = t.to().add(node.name + ".padded", "Pad",
                  {x, t.to().constant(node.name + ".before", {6}, Ints{0, 1, 0, 0, 0, 0})});
   const std::vector<float> token = t.values(node.inputs[PatchEmbedding::class_token]);
   std::vector<float> rows = t.values(node.inputs[PatchEmbedding::position]);

@@ -1,4 +1,4 @@
-// What a deployed graph's values and variables are called in ONNX, while its nodes are translated one after the other.
+// Maps a deployed graph's values and variables to ONNX names during the translation of its nodes.
 #pragma once
 
 #include "core/deploy/onnx/onnx_graph.h"
@@ -11,13 +11,13 @@
 
 namespace ptrain {
 
-/// A node's op as its own class.
+/// A node's op, cast to its class.
 template <typename T>
 const T& get_op(const Node& node) {
   return static_cast<const T&>(*node.op);
 }
 
-/// Images are [N,C,H,W] there, as ONNX has them, without the channels that pad them here.
+/// Images are [N,C,H,W] in ONNX, without the channels that pad them here.
 class Translation {
  public:
   Translation(const Graph& graph, const Variables& variables) : graph_(graph), variables_(variables) {}
@@ -26,15 +26,15 @@ class Translation {
   OnnxGraph& to() { return to_; }
 
   void name(ValueId value, std::string name) { names_[value] = std::move(name); }
-  /// Of a value that was translated. A parameter becomes a constant as it is.
+  /// The name of a translated value. A parameter becomes a constant, unchanged.
   const std::string& name(ValueId value);
   const Shape& shape(ValueId value) const { return graph_.desc(value).shape; }
   std::vector<float> values(ValueId parameter) const { return variables_.read_f32(graph_.value(parameter).name); }
-  /// Of a parameter in 8 bits.
+  /// Values of an 8-bit parameter.
   std::vector<std::int8_t> integers(ValueId parameter) const;
   const std::string& variable(ValueId parameter) const { return graph_.value(parameter).name; }
 
-  /// Channels of the image that are padding here, and are left out there.
+  /// Sets the number of padding channels of an image, which ONNX does not have.
   void set_padding_channels(ValueId value, std::int64_t channels) { padding_channels_[value] = channels; }
   std::int64_t padding_channels(ValueId value) const;
 
@@ -47,16 +47,16 @@ class Translation {
 };
 
 using TranslateNode = void (*)(const Node& node, Translation& translation);
-/// Null where ONNX has no form of the op.
+/// Null if the op has no translation.
 TranslateNode find_translation(std::string_view op_type);
 
-/// Whether optional input `input` of a node is there.
+/// Whether a node has the optional input `input`.
 inline bool is_given(const Node& node, int input) {
   return node.inputs.size() > static_cast<std::size_t>(input) &&
          node.inputs[static_cast<std::size_t>(input)] != no_value;
 }
 
-/// Filters of shape `s` [K,R,S,C] as [K,channels,R,S]: the last channels may be left out.
+/// Filters of shape `s` [K,R,S,C] as [K,channels,R,S], optionally without the last channels.
 template <typename T>
 std::vector<T> channels_first(const std::vector<T>& from, const Shape& s, std::int64_t channels) {
   const std::int64_t pixels = s[1] * s[2];
@@ -71,10 +71,10 @@ std::vector<T> channels_first(const std::vector<T>& from, const Shape& s, std::i
   return to;
 }
 
-/// Of a convolution with filters [K,R,S,C].
+/// Attributes of a convolution with filters [K,R,S,C].
 std::vector<OnnxAttribute> convolution_attributes(const Conv2dAttributes& conv, const Shape& filters);
 
-/// Each adds to `translation.to()` what stands for one node.
+/// Each translates one node into nodes of `translation.to()`.
 void translate_quantize(const Node& node, Translation& translation);
 void translate_dequantize(const Node& node, Translation& translation);
 void translate_quantized_conv2d(const Node& node, Translation& translation);
@@ -84,7 +84,7 @@ void translate_attention(const Node& node, Translation& translation);
 /// The value after the activation; `x` itself without one.
 std::string translate_activation(Activation activation, const std::string& x, Translation& translation);
 
-/// What texts' inputs are called there: as transformers exports name them.
+/// Names of the inputs of texts, as in exports of transformers.
 namespace onnx_io {
 inline constexpr const char* attention_mask = "attention_mask";  // i64 [N,S], 1 for tokens
 }

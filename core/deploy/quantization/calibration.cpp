@@ -9,7 +9,7 @@
 namespace ptrain {
 namespace {
 
-/// The elements of a value that stand for samples, not for what fills up a batch.
+/// The elements of a value that belong to samples rather than padding of the batch.
 std::span<const float> valid_part(const Plan& plan, const std::string& name, const Batch& batch, std::int64_t rows) {
   const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(name));
   const std::span<const float> all(static_cast<const float*>(plan.output(name)),
@@ -18,7 +18,7 @@ std::span<const float> valid_part(const Plan& plan, const std::string& name, con
   return all.first(all.size() / static_cast<std::size_t>(rows) * static_cast<std::size_t>(batch.count));
 }
 
-/// Of what the model reads.
+/// Extends a hash by the model's inputs.
 std::uint64_t hash_on(std::uint64_t before, const Plan& plan, const Batch& batch) {
   for (const auto& [spec, tensor] : batch.entries()) {
     if (!plan.has_input(spec.name)) continue;
@@ -28,7 +28,7 @@ std::uint64_t hash_on(std::uint64_t before, const Plan& plan, const Batch& batch
   return before;
 }
 
-/// Distributions of all values at once, one thread to each; the name of one that is not finite, or none.
+/// Updates the distributions of all values, one thread each; returns the name of a value that is not finite, or "".
 std::string add_batch(const Plan& plan, const Batch& batch, std::int64_t rows,
                       std::vector<std::pair<const std::string, Distribution>*>& values) {
   std::vector<char> finite(values.size(), 1);
@@ -78,7 +78,7 @@ Calibration calibrate(DeployedModel& precise, const std::set<std::string>& names
     if (calibration.first.count == 0) calibration.first = batch;
     const std::string bad = add_batch(precise.last_plan(), batch, precise.batch_size(), values);
     if (!bad.empty()) {
-      fail("{}: among inputs up to this one, the values of {} are not finite, and have no scale",
+      fail("{}: among inputs up to this one, values of {} are not finite and cannot be scaled",
            inputs.name(batch.sample_indices[static_cast<std::size_t>(batch.count - 1)]), bad);
     }
     hash = hash_on(hash, precise.last_plan(), batch);

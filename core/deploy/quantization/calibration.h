@@ -1,4 +1,4 @@
-// What a model in fp32 computes on calibration samples: the distributions of its values, and its answers.
+// Runs an fp32 model on calibration samples and collects the distributions of its values, and its predictions.
 #pragma once
 
 #include "core/deploy/quantization/distribution.h"
@@ -7,19 +7,19 @@
 
 namespace ptrain {
 
-/// The model's answers to every input. Calls `seen`, if there is one, after each batch. Throws Error{failed} naming the
-/// input that cannot be read or whose scores are not finite, Interrupted.
+/// Predicts every input. Calls `seen`, if given, after each batch. Throws Error{failed} naming an input that cannot be
+/// read or whose scores are not finite, Interrupted.
 Answers predict_all(DeployedModel& model, const InferenceDataset& inputs, int workers,
                     const std::function<void(const Batch&)>& seen);
 
 struct Calibration {
   std::map<std::string, Distribution> values;  // by name
   Answers answers;
-  Batch first;       // of the batches
-  std::string hash;  // of the samples
+  Batch first;       // first batch
+  std::string hash;  // hash of the samples
 };
 
-/// Of the values `names`, which `precise` leaves readable.
+/// Collects the values `names`, which `precise` leaves readable.
 Calibration calibrate(DeployedModel& precise, const std::set<std::string>& names, const InferenceDataset& inputs,
                       int workers);
 

@@ -1,4 +1,4 @@
-// Two models by turns on the same batch.
+// Compares the speed of two models, interleaved on the same batch.
 #include "core/base/clock.h"
 #include "core/base/signals.h"
 #include "core/deploy/quantization/quantizer.h"
@@ -8,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-/// Samples over seconds of at least one run, and as many as fit `seconds`.
+/// Samples per second over at least one run, and as many as fit into `seconds`.
 double rate(DeployedModel& model, const Batch& batch, double seconds) {
   InterruptibleWork::check("while speed was compared");
   const Stopwatch watch;

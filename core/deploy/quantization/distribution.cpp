@@ -45,7 +45,7 @@ QuantizedFormat Distribution::format(CalibrationMethod method) const {
   double reach = largest_;
   switch (method) {
     case CalibrationMethod::automatic:
-      invariant(false, "a format is chosen by one method");
+      invariant(false, "a format needs one method");
       break;
     case CalibrationMethod::minmax:
       break;
@@ -61,7 +61,7 @@ QuantizedFormat Distribution::format(CalibrationMethod method) const {
 }
 
 double Distribution::percentile_reach() const {
-  constexpr double beyond = 1e-4;  // of all elements
+  constexpr double beyond = 1e-4;  // fraction of all elements
   auto left = static_cast<std::int64_t>(beyond * static_cast<double>(total_));
   for (std::size_t bin = bins; bin-- > 0;) {
     left -= counts_[bin];

@@ -1,4 +1,4 @@
-// How the elements of a value are distributed over calibration samples, and the 8-bit formats that this suggests.
+// The distribution of a value's elements over calibration samples, and the 8-bit format chosen from it.
 #pragma once
 
 #include "core/base/enums.h"
@@ -10,27 +10,26 @@
 
 namespace ptrain {
 
-/// How the largest magnitude that a format reaches is chosen. minmax: the largest that was seen. percentile: that below
-/// which all but one element in 10,000 lie. mse: the least expected squared error. automatic leaves the choice between
-/// the three to a comparison.
+/// How the largest representable magnitude is chosen. minmax: the largest seen. percentile: the one that all but one in
+/// 10,000 elements lie below. mse: the one with the least expected squared error. automatic: compare the three.
 enum class CalibrationMethod { automatic, minmax, percentile, mse };
 template <>
 struct EnumNames<CalibrationMethod> {
   static constexpr std::array<std::string_view, 4> names{"auto", "minmax", "percentile", "mse"};
 };
 
-/// A histogram of magnitudes whose range doubles when a larger one comes.
+/// A histogram of magnitudes whose range doubles when exceeded.
 class Distribution {
  public:
   Distribution() : counts_(bins) {}
 
-  /// False where a value is not finite; then nothing of these counts.
+  /// Returns false if a value is not finite; then none of these count.
   bool add(std::span<const float> values);
 
-  /// u8 where nothing was negative, else s8. A value that is 0 throughout has a scale of 1.
+  /// u8 if nothing was negative, else s8. A value that is always 0 has a scale of 1.
   QuantizedFormat format(CalibrationMethod method) const;
-  /// The expected squared error of an element in a format whose largest magnitude is `reach`: step^2 / 12 of what is
-  /// rounded (Bennett, "Spectra of Quantized Signals", 1948), and what lies beyond it squared. Zeros have none.
+  /// The expected squared error of an element in a format with largest magnitude `reach`: step^2 / 12 for rounding
+  /// (Bennett, "Spectra of Quantized Signals", 1948), plus the squared clipping error. Zeros have no error.
   double squared_error(double reach) const;
 
  private:

@@ -14,7 +14,7 @@ struct LayerTimes::Problem {
   OpPtr op;
   std::vector<TensorDesc> inputs;
 
-  /// Weights packed as in a deployed model.
+  /// With weights packed as in a deployed model.
   std::unique_ptr<BenchmarkOp> make_trial(Backend& backend) const {
     KernelOptions options;
     options.exhaustive_search = false;
@@ -33,8 +33,8 @@ bool depends_on_scheme(const Graph& graph, const Node& node) {
          has_int8_form(graph, node);
 }
 
-/// All sampled by turns, several trials' best: a busy machine disturbs one and the other alike.
-std::vector<double> time_by_turns(Stream& stream, const std::vector<KernelLaunch>& launches) {
+/// Interleaves all samples and takes the best of several trials, so that other load on the machine affects all alike.
+std::vector<double> time_interleaved(Stream& stream, const std::vector<KernelLaunch>& launches) {
   constexpr int trials = 3;
   const std::unique_ptr<LapTimer> timer = stream.make_lap_timer();
   std::vector<double> best(launches.size(), std::numeric_limits<double>::infinity());
@@ -57,7 +57,7 @@ LayerTimes::LayerTimes(Backend& backend, const Graph& graph, const QuantizationS
 
 LayerTimes::Problem LayerTimes::make_problem(const Graph& graph, const Node& node) const {
   Problem problem{{}, node.op, graph.input_descs(node)};
-  if (is_quantized_layer(node)) {  // scales make no difference
+  if (is_quantized_layer(node)) {  // scales do not affect the time
     const Node& layer = *layers_.at(node.name);
     problem.key = "8 bits " + describe_problem({*layer.op, graph_.input_descs(layer), graph_.output_descs(layer)});
   } else {
@@ -79,7 +79,7 @@ double LayerTimes::seconds(const Problem& problem) {
   if (added) {
     InterruptibleWork::check("while layers were timed");
     const auto trial = problem.make_trial(backend_);
-    found->second = time_by_turns(backend_.stream(), {[&] { trial->run(); }}).front();
+    found->second = time_interleaved(backend_.stream(), {[&] { trial->run(); }}).front();
   }
   return found->second;
 }
@@ -94,7 +94,7 @@ std::map<std::string, LayerSeconds> LayerTimes::by_layer() {
     if (!known_.contains(real.key) || !known_.contains(int8.key)) {
       InterruptibleWork::check("while layers were timed");
       const auto real_trial = real.make_trial(backend_), int8_trial = int8.make_trial(backend_);
-      const auto both = time_by_turns(backend_.stream(), {[&] { real_trial->run(); }, [&] { int8_trial->run(); }});
+      const auto both = time_interleaved(backend_.stream(), {[&] { real_trial->run(); }, [&] { int8_trial->run(); }});
       known_[real.key] = both[0];
       known_[int8.key] = both[1];
     }

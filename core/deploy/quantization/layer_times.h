@@ -1,4 +1,4 @@
-// How long layers take in 8 bits and in real numbers, and which are best left real so that the whole model is fastest.
+// Times layers in 8 bits and in float, and selects the layers to leave in float so that the whole model is fastest.
 #pragma once
 
 #include "core/exec/backend.h"
@@ -8,22 +8,22 @@
 
 namespace ptrain {
 
-/// Seconds of one layer in real numbers and in 8 bits. Quantizing a value counts for the first layer that reads it.
+/// Seconds of one layer in float and in 8 bits. Quantizing a value counts for the first layer that reads it.
 struct LayerSeconds {
   double real = 0, int8 = 0;
 };
 
-/// Seconds of the nodes of a graph, whichever of its layers are in 8 bits; each problem is timed once, by itself on
-/// made-up values. What is given to it outlives it.
+/// Times the nodes of a graph for any selection of 8-bit layers; each problem is timed once, alone, on synthetic
+/// values. The arguments must outlive it.
 class LayerTimes {
  public:
-  /// `graph` is in fp32 and `real` says in which precision what stays real is computed; `scheme` has the formats.
+  /// `graph` is in fp32, `real` gives the precision of layers left in float, `scheme` has the formats.
   LayerTimes(Backend& backend, const Graph& graph, const QuantizationScheme& scheme, const AmpOptions& real);
 
-  /// By name, where all layers of the scheme are in 8 bits; a layer's two forms are sampled by turns.
+  /// By layer name, with all layers of the scheme in 8 bits; both forms of a layer are timed interleaved.
   std::map<std::string, LayerSeconds> by_layer();
 
-  /// Of all nodes that are not the same whatever is in 8 bits: layers, poolings between them, quantize and dequantize.
+  /// Total of the nodes that depend on the selection: layers, poolings between them, quantize and dequantize.
   double of_model(const std::set<std::string>& int8_layers);
 
  private:
@@ -39,7 +39,7 @@ class LayerTimes {
   std::map<std::string, double> known_;        // seconds by problem
 };
 
-/// Moves one of `layers` at a time into `int8` or out of it as long as that makes the model faster by `of_model`.
+/// Moves one of `layers` at a time into or out of `int8` as long as that makes the model faster by `of_model`.
 std::set<std::string> find_fastest_layers(const std::set<std::string>& layers, std::set<std::string> int8,
                                           const std::function<double(const std::set<std::string>&)>& of_model);
 

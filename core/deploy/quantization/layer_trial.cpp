@@ -9,7 +9,7 @@ namespace {
 
 std::size_t at(int input) { return static_cast<std::size_t>(input); }
 
-/// A kernel run once on host memory, which that of the backend is where it computes in 8 bits.
+/// Runs a kernel once on host memory, which the backend uses wherever it computes in 8 bits.
 void run_once(Backend& backend, const Op& op, const std::vector<TensorDesc>& inputs, const std::vector<void*>& given,
               void* result) {
   KernelOptions options;
@@ -50,7 +50,7 @@ std::span<float> LayerTrial::values(ValueId id) const {
 double LayerTrial::relative_error(const QuantizedFormat& format) const {
   const ValueId x = layer_.inputs[at(Linear::x)], w = layer_.inputs[at(Linear::w)], y = layer_.outputs.front();
   const TensorDesc channels{DType::f32, Shape{graph_.desc(w).shape[0]}};
-  std::vector<std::uint8_t> integers(values(x).size());  // or s8: as wide
+  std::vector<std::uint8_t> integers(values(x).size());  // or s8, of the same size
   run_once(backend_, Quantize(format), {graph_.desc(x)}, {values(x).data()}, integers.data());
   std::vector<TensorDesc> descs{{format.dtype, graph_.desc(x).shape},
                                 {DType::s8, graph_.desc(w).shape},

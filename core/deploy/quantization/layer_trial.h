@@ -1,17 +1,17 @@
-// One layer computed in 8 bits by itself: what that changes of its result.
+// Measures the error of one layer computed in 8 bits.
 #pragma once
 
 #include "core/runtime/deployed_model.h"
 
 namespace ptrain {
 
-/// A layer of a model in fp32 whose inputs and result its last run left readable. Both outlive it.
+/// A layer of an fp32 model whose last run left its inputs and result readable. Both must outlive it.
 class LayerTrial {
  public:
   LayerTrial(Backend& backend, const DeployedModel& precise, const Node& layer);
 
-  /// Sum of squares of what computing in 8 bits changes of the result, its input in `format`, over that of the result;
-  /// a residual and the result stay in fp32.
+  /// Squared error of the result in 8 bits, with the input in `format`, relative to the result's sum of squares; a
+  /// residual and the result stay in fp32.
   double relative_error(const QuantizedFormat& format) const;
 
  private:

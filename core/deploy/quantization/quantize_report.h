@@ -1,4 +1,4 @@
-// What quantizing a model came to: `ptrain.quantize/1`.
+// Report of a quantization: `ptrain.quantize/1`.
 #pragma once
 
 #include "core/report/fields.h"
@@ -12,11 +12,11 @@
 
 namespace ptrain {
 
-/// Answers to the same inputs before and after.
+/// Predictions for the same inputs before and after.
 struct PairedAccuracy {
   std::int64_t samples = 0;
-  double before = 0, after = 0;    // parts that are right
-  std::int64_t lost = 0, won = 0;  // right before alone, right after alone
+  double before = 0, after = 0;    // fraction correct
+  std::int64_t lost = 0, won = 0;  // correct only before, correct only after
   double p_value = 1;
 
   void describe(Fields& field);
@@ -29,7 +29,7 @@ struct LogitError {
 };
 
 struct QuantizedLayer {
-  std::string name, op, left_because;  // empty: it is computed in 8 bits
+  std::string name, op, left_because;  // left_because empty: computed in 8 bits
   double error = 0;
   double real_ms = 0, int8_ms = 0;
   std::string input, method;
@@ -59,17 +59,17 @@ struct QuantizeReport {
   void describe(Fields& field);
 };
 
-/// Two-sided exact McNemar test: how likely so uneven a split of lost + won changed answers is where each is as likely
-/// to be lost as won (the binomial distribution with 1/2).
+/// Two-sided exact McNemar test: probability of a split of lost + won changed predictions at least this uneven if both
+/// are equally likely (binomial distribution with 1/2).
 double mcnemar_p_value(std::int64_t lost, std::int64_t won);
 
-/// What a model answered to some inputs: its scores, all of one row after the other, and what they mean.
+/// A model's predictions for some inputs: its scores, row after row, and their meaning.
 struct Answers {
   std::vector<float> scores;
   std::vector<Prediction> predictions;
 };
 
-/// Of the inputs whose true class is known; none where no answer is a class or no label is known.
+/// Compares inputs with a known class; none if predictions are not classes or no label is known.
 std::optional<PairedAccuracy> pair_accuracy(const Answers& before, const Answers& after);
 LogitError compare_logits(const Answers& before, const Answers& after);
 

@@ -18,12 +18,12 @@ constexpr std::array methods{CalibrationMethod::minmax, CalibrationMethod::perce
 class Quantizer {
  public:
   Quantizer(Backend& backend, const LoadedModel& opened, const DeployOptions& deploy, const QuantizeOptions& options,
-            const TellProgress& tell)
-      : backend_(backend), opened_(opened), deploy_(deploy), options_(options), tell_(tell) {}
+            const ReportProgress& report_progress)
+      : backend_(backend), opened_(opened), deploy_(deploy), options_(options), report_progress_(report_progress) {}
 
   QuantizedModel run(const InferenceDataset& calibration, const InferenceDataset& evaluation) {
     deploy_precise();
-    tell_(fmt::format("calibrating {} layers on {} samples", layers_.size(), calibration.size()));
+    report_progress_(fmt::format("calibrating {} layers on {} samples", layers_.size(), calibration.size()));
     const std::set<std::string> names = values_to_calibrate(precise_->graph(), names_of_layers());
     Calibration calibrated = calibrate(*precise_, names, calibration, options_.workers);
     choose_formats(calibrated);
@@ -41,7 +41,7 @@ class Quantizer {
   }
 
  private:
-  /// The model in fp32, whose layers' inputs and results stay readable.
+  /// Deploys the fp32 model, with the inputs and results of its layers readable.
   void deploy_precise() {
     const TrainedWeights weights = opened_.trained.weights();
     DeployOptions options = deploy_;
@@ -78,11 +78,12 @@ class Quantizer {
                          [&](const Node& node) { return node.name == name; });
   }
 
-  /// Formats of values by the least error of the layers that read them; what no layer reads, by its own least error.
+  /// Chooses each value's format by the least error of the layers that read it, else by the value's own error.
   void choose_formats(const Calibration& calibrated) {
     precise_->run(calibrated.first);
     const Graph& graph = precise_->last_plan().graph();
-    std::map<std::string, std::array<double, methods.size()>> of_value;  // by method, over the layers that read it
+    std::map<std::string, std::array<double, methods.size()>>
+        of_value;  // per method, summed over the layers that read it
     std::map<std::string, std::array<double, methods.size()>> of_layer;
     for (const QuantizedLayer& layer : layers_) {
       InterruptibleWork::check("while formats were chosen");
@@ -121,10 +122,10 @@ class Quantizer {
     return static_cast<std::size_t>(std::find(methods.begin(), methods.end(), method) - methods.begin());
   }
 
-  /// Leaves layers real as makes the whole model fastest: integers that flow on spare their neighbours conversions.
+  /// Leaves layers in float where that makes the whole model faster: values that stay integers need no conversion.
   void leave_slower_layers(const Batch& batch) {
-    constexpr double worthwhile = 0.97;  // less is noise
-    tell_(fmt::format("timing {} layers", layers_.size()));
+    constexpr double worthwhile = 0.97;  // a smaller gain is noise
+    report_progress_(fmt::format("timing {} layers", layers_.size()));
     scheme_.layers = names_of_layers();
     LayerTimes times(backend_, precise_->graph(), scheme_, deploy_.amp);
     const auto seconds = times.by_layer();
@@ -145,7 +146,7 @@ class Quantizer {
     }
   }
 
-  /// The faster of two choices of layers as whole models, whose values lie in other caches than those of layers alone.
+  /// The faster of two selections, timed as whole models: cache contents differ from those of layers timed alone.
   std::set<std::string> choose_faster(const std::set<std::string>& a, const std::set<std::string>& b,
                                       const Batch& batch) const {
     constexpr double round_seconds = 0.1;
@@ -165,14 +166,14 @@ class Quantizer {
     return points * (report.accuracy->before - report.accuracy->after) <= options_.max_drop + 1e-9;
   }
 
-  /// Gives back 1, 2, 4... layers of the largest error, but half of those left at most, until what is lost is allowed.
+  /// Restores 1, 2, 4... layers with the largest error to float, at most half of the rest, until the loss is allowed.
   void fit_to_accuracy(const Answers& before, const InferenceDataset& evaluation, QuantizedModel& result) {
     for (std::size_t give_back = 1;; give_back *= 2) {
       scheme_.layers = names_of_layers();
       if (scheme_.layers.empty()) fail_without_layers(result.report);
       result.model = std::make_unique<DeployedModel>(backend_, *precise_, scheme_, deploy_);
-      tell_(fmt::format("evaluating {} of {} layers in 8 bits on {} samples", scheme_.layers.size(), layers_.size(),
-                        evaluation.size()));
+      report_progress_(fmt::format("evaluating {} of {} layers in 8 bits on {} samples", scheme_.layers.size(),
+                                   layers_.size(), evaluation.size()));
       const Answers after = predict_all(*result.model, evaluation, options_.workers, {});
       result.report.accuracy = pair_accuracy(before, after);
       result.report.logits = compare_logits(before, after);
@@ -195,12 +196,12 @@ class Quantizer {
   [[noreturn]] void fail_without_layers(const QuantizeReport& last) const {
     const bool slow = std::none_of(layers_.begin(), layers_.end(),
                                    [](const QuantizedLayer& layer) { return layer.left_because == "costs accuracy"; });
-    if (slow) fail("no layer is faster in 8 bits on this machine; --layers all quantizes for another one");
+    if (slow) fail("no layer is faster in 8 bits on this machine; use --layers all to quantize for another machine");
     if (last.accuracy) {
-      fail("accuracy falls by more than {} points with any layer in 8 bits: allow more by --max-drop",
+      fail("accuracy falls by more than {} points with any layer in 8 bits: allow more with --max-drop",
            options_.max_drop);
     }
-    fail("logits change by more than {} with any layer in 8 bits: allow more by --max-logit-error",
+    fail("logits change by more than {} with any layer in 8 bits: allow more with --max-logit-error",
          options_.max_logit_error);
   }
 
@@ -216,7 +217,7 @@ class Quantizer {
   const LoadedModel& opened_;
   const DeployOptions& deploy_;
   const QuantizeOptions& options_;
-  const TellProgress& tell_;
+  const ReportProgress& report_progress_;
   const InterruptibleWork interruptible_;
   std::unique_ptr<DeployedModel> precise_;
   std::vector<QuantizedLayer> layers_;
@@ -228,8 +229,8 @@ class Quantizer {
 
 QuantizedModel quantize_model(Backend& backend, const LoadedModel& opened, const DeployOptions& deploy,
                               const QuantizeOptions& options, const InferenceDataset& calibration,
-                              const InferenceDataset& evaluation, const TellProgress& tell) {
-  return Quantizer(backend, opened, deploy, options, tell).run(calibration, evaluation);
+                              const InferenceDataset& evaluation, const ReportProgress& report_progress) {
+  return Quantizer(backend, opened, deploy, options, report_progress).run(calibration, evaluation);
 }
 
 void save_quantized(const DeployedModel& model, const std::filesystem::path& path) {

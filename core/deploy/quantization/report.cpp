@@ -6,54 +6,54 @@
 namespace ptrain {
 
 void PairedAccuracy::describe(Fields& field) {
-  field("samples", samples, "inputs whose truth is known");
-  field("before", before, "part whose likeliest class is the truth, in fp32");
+  field("samples", samples, "inputs with a label");
+  field("before", before, "fraction correct in fp32");
   field("after", after, "likewise, quantized");
-  field("lost", lost, "inputs that fp32 alone had right");
-  field("won", won, "inputs that the quantized model alone had right");
-  field("p_value", p_value, "of McNemar's exact test: small where lost and won differ by more than chance");
+  field("lost", lost, "inputs correct in fp32 only");
+  field("won", won, "inputs correct in the quantized model only");
+  field("p_value", p_value, "p-value of McNemar's exact test: small if lost and won differ by more than chance");
 }
 
 void LogitError::describe(Fields& field) {
   field("relative", relative, "root mean square of the differences over that of the logits in fp32");
   field("largest", largest, "difference");
-  field("agreement", agreement, "part of the inputs whose likeliest class stays");
+  field("agreement", agreement, "fraction of the inputs with the same predicted class");
 }
 
 void QuantizedLayer::describe(Fields& field) {
-  field("name", name, "in the deployed graph");
+  field("name", name, "name in the deployed graph");
   field("op", op, "");
-  field("left_because", left_because, "why it is not computed in 8 bits; empty where it is");
-  field("error", error, "root mean square of what 8 bits change of its result, over that of the result");
-  field("real_ms", real_ms, "of a batch in the model's precision; 0 where it was not timed");
-  field("int8_ms", int8_ms, "of a batch in 8 bits, with quantizing what comes in fp32");
-  field("input", input, "format of what it reads: dtype*scale");
-  field("method", method, "by which that was chosen");
+  field("left_because", left_because, "why it is not computed in 8 bits; empty: it is");
+  field("error", error, "root mean square error of its result in 8 bits, over the root mean square of the result");
+  field("real_ms", real_ms, "time of a batch in the model's precision; 0: not timed");
+  field("int8_ms", int8_ms, "time of a batch in 8 bits, including quantizing fp32 inputs");
+  field("input", input, "format of its input: dtype*scale");
+  field("method", method, "method by which the format was chosen");
 }
 
 void SpeedBeforeAndAfter::describe(Fields& field) {
   field("batch_size", batch_size, "samples computed at once");
-  field("rounds", rounds, "in which both models ran by turns");
-  field("before", before, "samples/s of the best round, in the precision of what stays");
+  field("rounds", rounds, "rounds, in which both models ran interleaved");
+  field("before", before, "samples/s of the best round, in the precision of layers left in float");
   field("after", after, "samples/s of the best round, quantized");
   field("ratio", ratio, "median over the rounds of after over before");
 }
 
 void QuantizeReport::describe(Fields& field) {
-  field.document("ptrain.quantize/1", "What quantizing a trained model to 8 bits came to.");
-  field("model", model, "its folder");
+  field.document("ptrain.quantize/1", "Report of quantizing a trained model to 8 bits.");
+  field("model", model, "folder of the model");
   field("out", out, "the quantized model's folder");
-  field("library", library, "what computes, and for which instructions");
-  field("precision", precision, "AMP level of what is not in 8 bits");
+  field("library", library, "compute library and instruction set");
+  field("precision", precision, "AMP level of layers left in float");
   field("method", method, "how scales were chosen");
-  field("calibration_samples", calibration_samples, "that scales were found with");
-  field("calibration_hash", calibration_hash, "of these samples");
-  field("evaluated_on", evaluated_on, "what accuracy and logits were compared on");
-  field("accuracy", accuracy, "null where no truth is known");
+  field("calibration_samples", calibration_samples, "samples used for calibration");
+  field("calibration_hash", calibration_hash, "hash of these samples");
+  field("evaluated_on", evaluated_on, "samples used to compare accuracy and logits");
+  field("accuracy", accuracy, "null: no labels");
   field("logits", logits, "quantized against fp32");
-  field("bytes_before", bytes_before, "of the weights file");
-  field("bytes_after", bytes_after, "of the weights file");
-  field("speed", speed, "null where it was not measured");
+  field("bytes_before", bytes_before, "size of the weights file");
+  field("bytes_after", bytes_after, "size of the weights file");
+  field("speed", speed, "null: not measured");
   field("layers", layers, "every convolution and linear layer");
   field("notes", notes, "");
 }

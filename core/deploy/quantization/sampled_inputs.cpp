@@ -1,4 +1,4 @@
-// A part of an input set.
+// A subset of an input data set.
 #include "core/deploy/quantization/quantizer.h"
 
 namespace ptrain {

@@ -165,7 +165,7 @@ TEST(Compare, OneRunASideWithoutAnErrorIsJudgedByTheMarginAndSaysSo) {
   const MetricValue perplexity = example_metric("perplexity", "perplexity", MetricKind::amount, {});
   const AccuracyChange worse = judge(judged_by(perplexity, {20}), judged_by(perplexity, {21}));
   EXPECT_EQ(worse.verdict, AccuracyVerdict::worse);
-  EXPECT_NE(worse.reason.find("perplexity of one run a side has no error"), std::string::npos) << worse.reason;
+  EXPECT_NE(worse.reason.find("perplexity of one run per side has no error"), std::string::npos) << worse.reason;
   const AccuracyChange little = judge(judged_by(perplexity, {20}), judged_by(perplexity, {20.1}));
   EXPECT_EQ(little.verdict, AccuracyVerdict::inconclusive);
   EXPECT_FALSE(little.reason.empty());
@@ -177,17 +177,17 @@ TEST(Compare, DoesNotCompareDifferentMetrics) {
   const MeasuredCase other = judged_by(example_metric("auc", "AUC", MetricKind::score, {}), {0.9, 0.9});
   const AccuracyChange renamed = judge(base, other);
   EXPECT_EQ(renamed.verdict, AccuracyVerdict::inconclusive);
-  EXPECT_NE(renamed.reason.find("base is judged by top1, new by auc"), std::string::npos) << renamed.reason;
+  EXPECT_NE(renamed.reason.find("the primary metric of base is top1, that of new is auc"), std::string::npos) << renamed.reason;
   MeasuredCase unmeasured = example_case("case", 10, 0.9, 2);
   for (MeasuredRun& run : unmeasured.runs) run.record.figures->evaluation.reset();
   const AccuracyChange gone = judge(base, unmeasured);
   EXPECT_EQ(gone.verdict, AccuracyVerdict::inconclusive);
-  EXPECT_NE(gone.reason.find("top1 was measured of base alone"), std::string::npos) << gone.reason;
+  EXPECT_NE(gone.reason.find("top1 was measured on base only"), std::string::npos) << gone.reason;
   EXPECT_EQ(judge(unmeasured, base).verdict, AccuracyVerdict::inconclusive);
   EXPECT_EQ(judge(unmeasured, unmeasured).verdict, AccuracyVerdict::not_measured);
   const AccuracyChange fewer = judge(example_case("case", 10, 0.9, 2), base);
   EXPECT_EQ(fewer.verdict, AccuracyVerdict::inconclusive);
-  EXPECT_NE(fewer.reason.find("top5 was measured of base alone"), std::string::npos) << fewer.reason;
+  EXPECT_NE(fewer.reason.find("top5 was measured on base only"), std::string::npos) << fewer.reason;
 }
 
 TEST(Compare, NamesTheMetricThatGotWorse) {

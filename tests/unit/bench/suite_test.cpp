@@ -56,8 +56,8 @@ TEST_F(SuiteTest, RefusesUnknownKeysOfAxesWithTheirLine) {
 }
 
 TEST_F(SuiteTest, RefusesNamesThatAreNoFolders) {
-  EXPECT_NE(complaint("name: \"two\\nlines\"\n").find("a name has no line ends"), std::string::npos);
-  EXPECT_NE(complaint("cases:\n  - {name: \"two\\nlines\"}\n").find("a name has no line ends"), std::string::npos);
+  EXPECT_NE(complaint("name: \"two\\nlines\"\n").find("a name must not contain line ends"), std::string::npos);
+  EXPECT_NE(complaint("cases:\n  - {name: \"two\\nlines\"}\n").find("a name must not contain line ends"), std::string::npos);
   EXPECT_NE(complaint("cases:\n  - {name: " + std::string(300, 'x') + "}\n").find("300 characters"), std::string::npos);
   EXPECT_NE(complaint("axes:\n  model.weights: [" + std::string(300, 'x') + "]\n").find("no folder's"),
             std::string::npos);
@@ -120,7 +120,7 @@ TEST_F(AxisOptionTest, RefusesWhatItCannotMean) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
   has(complaint({"amp.levle=O0,O1"}), "--axis amp.levle=O0: amp.levle: unknown key; did you mean amp.level?");
-  has(complaint({"amp.level=O0"}), "two values or more");
+  has(complaint({"amp.level=O0"}), "two or more values");
   has(complaint({"amp.level"}), "expected key.path=value,value");
   has(complaint({"amp.level=O0,O0"}), "\"O0\" twice");
   has(complaint({"data.batch_size=4,04"}), "data.batch_size");
@@ -130,7 +130,7 @@ TEST_F(AxisOptionTest, RefusesWhatItCannotMean) {
   has(complaint({"amp.level=O0,O1"}, "base.yaml", {{"amp.level", "O2", "-o amp.level=O2"}}),
       "is an axis of base-level");
   has(complaint({"amp.level=O0,O1"}, "listed.yaml"), "lists its cases");
-  has(complaint({}), "is a training configuration, not a suite; say what to vary, such as --axis");
+  has(complaint({}), "is a training configuration, not a suite; name what to vary, such as --axis");
 }
 
 TEST(ShippedSuites, AllLoad) {

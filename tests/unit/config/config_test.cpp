@@ -86,8 +86,8 @@ TEST(ConfigErrors, NameTheOptionOfAnOverride) {
             "-o train.optimizer={lr: 1}: train.optimizer: is a section, set its keys one by one");
   EXPECT_EQ(
       refusal("", {"seed"}),
-      "-o \"seed\": sets a key of the configuration, expected key.path=value, such as train.optimizer.lr=0.1 (where "
-      "results go is --out)");
+      "-o \"seed\": sets a key of the configuration, expected key.path=value, such as train.optimizer.lr=0.1 (for the "
+      "folder of results use --out)");
   EXPECT_EQ(refusal("", {"data.path=\xff"}).find('\xff'), std::string::npos);
 }
 
@@ -107,7 +107,7 @@ TEST(ConfigErrors, MissingFileAndFolder) {
 }
 
 TEST(ConfigErrors, RefuseHugeFilesAndManyKeysAtOnce) {
-  EXPECT_NE(refusal(std::string(2 << 20, '#')).find("are no configuration"), std::string::npos);
+  EXPECT_NE(refusal(std::string(2 << 20, '#')).find("are too many for a configuration"), std::string::npos);
   std::string many = "amp:\n";
   for (int i = 0; i < 50000; ++i) many += "  k" + std::to_string(i) + ": 1\n";
   EXPECT_NE(refusal(many).find("more than 1000 keys"), std::string::npos);
@@ -222,21 +222,21 @@ TEST(ConfigBase, GivesWhatAFileDoesNotSet) {
   const auto missing = write("missing.yaml", "seed: 1\nbase: none.yaml\n");
   EXPECT_EQ(refused(missing), missing.string() + ":2: base: no file " + (directory.path() / "none.yaml").string());
   const auto circle = write("circle.yaml", "base: circle.yaml\n");
-  EXPECT_EQ(refused(circle), circle.string() + ":1: base: more than 8 files one above the other");
+  EXPECT_EQ(refused(circle), circle.string() + ":1: base: chain of more than 8 base files");
   write("bad.yaml", "sed: 1\n");
   EXPECT_EQ(refused(write("on_bad.yaml", "base: bad.yaml\n")),
             (directory.path() / "bad.yaml").string() + ":1: sed: unknown key; did you mean seed?");
   const auto list = write("list.yaml", "base: [a.yaml]\n");
-  EXPECT_EQ(refused(list), list.string() + ":1: base: expected another configuration's file");
+  EXPECT_EQ(refused(list), list.string() + ":1: base: expected the file of another configuration");
 }
 
 TEST(ConfigErrors, NameTheRowOfATable) {
   const auto refused = [](const std::string& second) {
     return refusal("train:\n  phases:\n    - {until: 0.5, image_size: 16}\n    - " + second + "\n");
   };
-  EXPECT_EQ(refused("{until: 1}"), "x.yaml:6: train.phases: \"image_size\" is missing, which the first of them has");
+  EXPECT_EQ(refused("{until: 1}"), "x.yaml:6: train.phases: \"image_size\" is missing, which the first row has");
   EXPECT_EQ(refused("{until: 1, image_size: 32, lr_scale: 2}"),
-            "x.yaml:6: train.phases: \"lr_scale\" is not in the first of them; expected the same keys in all");
+            "x.yaml:6: train.phases: \"lr_scale\" is not in the first row; expected the same keys in all rows");
   EXPECT_EQ(refused("1"), "x.yaml:6: train.phases: expected a list of mappings");
   EXPECT_EQ(refused("{until: 1, image_size: big}"),
             "x.yaml:5: train.phases.image_size: expected a number, got \"big\"");
@@ -249,12 +249,12 @@ TEST(ConfigErrors, NameTheRowOfATable) {
 TEST(ConfigErrors, PhasesThatContradictThemselves) {
   const auto refused = [](const std::string& phases) { return refusal("train: {phases: {" + phases + "}}\n"); };
   EXPECT_EQ(refused("image_size: [16, 32]"),
-            "x.yaml:3: train.phases.image_size: where phases end is missing: train.phases.until, until_epoch or "
+            "x.yaml:3: train.phases.image_size: the phases' ends are missing: train.phases.until, until_epoch or "
             "until_step");
   EXPECT_EQ(refused("until: [0.5, 1], image_size: [16]"),
             "x.yaml:3: train.phases.image_size: has 1 entries for the 2 phases of train.phases.until");
   EXPECT_EQ(refused("until: [0.5, 0.5, 1]"),
-            "x.yaml:3: train.phases.until: expected ends that rise from phase to phase");
+            "x.yaml:3: train.phases.until: expected increasing ends");
   EXPECT_EQ(refused("until: [0.5, 0.9]"), "x.yaml:3: train.phases.until: the last phase ends at 1, got 0.9");
   EXPECT_EQ(refused("until: [1], until_step: [5]"),
             "x.yaml:3: train.phases.until_step: set this or train.phases.until, not both");

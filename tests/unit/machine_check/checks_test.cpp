@@ -188,7 +188,7 @@ TEST_F(ExpectedFile, IsReadAsItWasSaved) {
   EXPECT_EQ(read.cpu.texts, machine.cpu.texts);
   EXPECT_EQ(read.gpu.figures, (MetricMap{{"bf16_product", 6e5}}));  // the lowest; errors are not expected
   EXPECT_TRUE(read.gpu.texts.empty());
-  EXPECT_NE(get_error([&] { require_new(file); }, ExitCode::usage).find("is there already"), std::string::npos);
+  EXPECT_NE(get_error([&] { require_new(file); }, ExitCode::usage).find("already exists"), std::string::npos);
 }
 
 }  // namespace
