@@ -22,7 +22,7 @@ struct DescribedModel {
 };
 
 /// Describes a model as `ptrain plan` does, without a device.
-DescribedModel described_model(const ModelEntry& entry) {
+DescribedModel describe_model(const ModelEntry& entry) {
   const DatasetInfo data = described_data(entry);
   Config config;
   config.model.entry = entry;
@@ -34,13 +34,13 @@ DescribedModel described_model(const ModelEntry& entry) {
 }
 
 /// The names of sizes if the model has several; its figures are for the default size.
-std::vector<std::string> model_sizes(const ModelEntry& entry) {
+std::vector<std::string> list_sizes(const ModelEntry& entry) {
   return entry.reads_key("model.size") ? find_key("model.size")->choices : std::vector<std::string>{};
 }
 
 std::string default_model_size() { return default_value(*find_key("model.size")).get<std::string>(); }
 
-std::string listed_data(const DescribedModel& model) {
+std::string format_data(const DescribedModel& model) {
   switch (model.data.kind) {
     case DataKind::image:
       if (model.data.frames == 0) return fmt::format("images, {} px", model.data.image_size);
@@ -54,14 +54,14 @@ std::string listed_data(const DescribedModel& model) {
   return {};
 }
 
-std::string listed_accuracy(const ModelEntry& entry) {
+std::string format_accuracy(const ModelEntry& entry) {
   if (!entry.published) return "";
   const auto& [top1, source, data] = *entry.published;
   return data == PublishedAccuracy{}.data ? fmt::format("{:g} ({})", top1, source)
                                           : fmt::format("{:g} on {} ({})", top1, data, source);
 }
 
-const char* listed_kind(const DatasetInfo& data) {
+const char* format_kind(const DatasetInfo& data) {
   switch (data.kind) {
     case DataKind::image:
       return data.frames > 0 ? "clips" : "images";
@@ -76,8 +76,8 @@ const char* listed_kind(const DatasetInfo& data) {
 
 nlohmann::json listed_json(const DescribedModel& model) {
   nlohmann::json json = {{"name", model.entry.name},          {"other_names", model.entry.other_names},
-                         {"family", model.entry.family},      {"reads", listed_kind(model.data)},
-                         {"sizes", model_sizes(model.entry)}, {"classes", model.data.classes},
+                         {"family", model.entry.family},      {"reads", format_kind(model.data)},
+                         {"sizes", list_sizes(model.entry)}, {"classes", model.data.classes},
                          {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
                          {"weights", model.entry.weights},    {"published", nullptr}};
   if (model.data.kind == DataKind::image) json["image_size"] = to_json(model.data.image_size);
@@ -89,26 +89,26 @@ nlohmann::json listed_json(const DescribedModel& model) {
   return json;
 }
 
-std::string listed_markdown(const DescribedModel& model) {
-  const std::vector<std::string> sizes = model_sizes(model.entry);
+std::string to_markdown(const DescribedModel& model) {
+  const std::vector<std::string> sizes = list_sizes(model.entry);
   const std::string size =
       sizes.empty() ? "" : fmt::format(" ({}; `model.size` {})", default_model_size(), fmt::join(sizes, ", "));
   return fmt::format("| `{}`{} | {} | {} | {} | {:.1f} | {:.1f} | {} | {} |\n", model.entry.name, size,
                      markdown_cell(fmt::format("{}", fmt::join(model.entry.other_names, ", "))), model.entry.family,
-                     listed_data(model), static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9,
-                     markdown_cell(listed_accuracy(model.entry)), markdown_cell(model.entry.weights));
+                     format_data(model), static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9,
+                     markdown_cell(format_accuracy(model.entry)), markdown_cell(model.entry.weights));
 }
 
-std::string listed_text(const DescribedModel& model) {
+std::string format_text(const DescribedModel& model) {
   std::string text =
       fmt::format("{}\n    {}; {}; {:.1f} million parameters, {:.1f} GFLOP per sample; weights as in {}\n",
-                  model.entry.name, model.entry.family, listed_data(model),
+                  model.entry.name, model.entry.family, format_data(model),
                   static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9, model.entry.weights);
   if (const auto& published = model.entry.published) {
     text += fmt::format("    published top-1 on {}: {:g} ({})\n", published->data, published->top1, published->source);
   }
   if (!model.entry.other_names.empty()) text += fmt::format("    also {}\n", fmt::join(model.entry.other_names, ", "));
-  if (const auto sizes = model_sizes(model.entry); !sizes.empty()) {
+  if (const auto sizes = list_sizes(model.entry); !sizes.empty()) {
     text += fmt::format("    these are for size {}; model.size: {}\n", default_model_size(), fmt::join(sizes, ", "));
   }
   return text;
@@ -119,7 +119,7 @@ std::string listed_text(const DescribedModel& model) {
 void list_models(const FormatOptions& format) {
   if (format.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const ModelEntry& entry : catalogs().models()) list.push_back(listed_json(described_model(entry)));
+    for (const ModelEntry& entry : catalogs().models()) list.push_back(listed_json(describe_model(entry)));
     fmt::print("{}\n", list.dump(2));
     return;
   }
@@ -129,8 +129,8 @@ void list_models(const FormatOptions& format) {
         "unless stated | weights' names |\n| --- | --- | --- | --- | ---: | ---: | ---: | --- |\n");
   }
   for (const ModelEntry& entry : catalogs().models()) {
-    const DescribedModel model = described_model(entry);
-    fmt::print("{}", format.markdown ? listed_markdown(model) : listed_text(model));
+    const DescribedModel model = describe_model(entry);
+    fmt::print("{}", format.markdown ? to_markdown(model) : format_text(model));
   }
 }
 

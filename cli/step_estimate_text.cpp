@@ -28,7 +28,7 @@ struct OpTotal {
 };
 
 /// Totals by type, longest first.
-std::vector<OpTotal> by_type(const StepEstimate& step) {
+std::vector<OpTotal> sum_by_type(const StepEstimate& step) {
   std::map<std::string, OpTotal> totals;
   for (const NodeEstimate& node : step.nodes) {
     OpTotal& total = totals[node.type];
@@ -59,7 +59,7 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
   }
   const StepEstimate step = estimate_step_time(config, *workload.model, *rates);
   json ops = json::array(), nodes = json::array();
-  for (const OpTotal& op : by_type(step)) {
+  for (const OpTotal& op : sum_by_type(step)) {
     json entry = figures(op.cost, op.seconds);
     entry.update({{"type", op.type}, {"nodes", op.nodes}, {"bound", to_string(op.bound())}});
     ops.push_back(std::move(entry));

@@ -35,7 +35,7 @@ struct BaselineOptions {
 };
 
 /// Loads the benchmark. Throws Error{failed} unless `folder` has a good run for every case.
-RunSet whole_benchmark(const std::string& folder) {
+RunSet load_whole_benchmark(const std::string& folder) {
   if (!fs::exists(fs::path(folder) / "suite.json")) fail("{}: no suite.json: not the folder of a benchmark", folder);
   RunSet runs = load_runs(folder);
   for (const MeasuredCase& item : runs.cases) {
@@ -56,7 +56,7 @@ void require_no_baseline(const BaselineOptions& options) {
 }
 
 void save(const BaselineOptions& options) {
-  const RunSet runs = whole_benchmark(options.folder);
+  const RunSet runs = load_whole_benchmark(options.folder);
   require_no_baseline(options);
   BaselineRecord record = make_baseline_record(runs);
   record.label = options.name.empty() ? "baseline" : options.name;
@@ -82,7 +82,7 @@ void save(const BaselineOptions& options) {
 void check(const BaselineOptions& options) {
   if (!fs::exists(options.kept()))
     fail("{}: no such baseline (create it with ptrain baseline save)", options.kept().string());
-  const RunSet base = whole_benchmark(options.kept().string()), now = load_runs(options.folder);
+  const RunSet base = load_whole_benchmark(options.kept().string()), now = load_runs(options.folder);
   if (!now.suite) fail("{}: no suite.json: not the folder of a benchmark", options.folder);
   const Fingerprint &before = base.suite->machine, &after = now.suite->machine;
   if (before.hash != after.hash) {

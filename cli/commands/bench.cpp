@@ -44,7 +44,7 @@ struct BenchOptions {
   bool prints_results() const { return !quiet && log.empty(); }
 };
 
-ViewStyle view_style(const BenchOptions& options) {
+ViewStyle parse_view_style(const BenchOptions& options) {
   const std::string& name = options.progress;
   if (!options.log.empty()) return ViewStyle::events;
   if (options.quiet) return ViewStyle::none;
@@ -67,7 +67,7 @@ Suite make_suite(const BenchOptions& options) {
   return suite;
 }
 
-Suite on_each_gpu(const Suite& suite) {
+Suite expand_to_gpus(const Suite& suite) {
   if (const std::string reason = cuda::unavailable_reason(); !reason.empty()) {
     fail_usage("--per-device: needs NVIDIA GPUs to run the suite on; {} (on a CPU omit it)", reason);
   }
@@ -94,7 +94,7 @@ std::int64_t complain_about_failures(const RunSet& runs) {
 void bench(const BenchOptions& options) {
   if (options.file.empty())
     fail_usage("bench: expected a suite, such as configs/bench/ci_smoke.yaml, or a configuration and --axis");
-  const Suite suite = options.per_device ? on_each_gpu(make_suite(options)) : make_suite(options);
+  const Suite suite = options.per_device ? expand_to_gpus(make_suite(options)) : make_suite(options);
   const BenchProgram program = bench_program(options.program);
   SweepOptions sweep;
   sweep.machine = this_machine();
@@ -107,7 +107,7 @@ void bench(const BenchOptions& options) {
   sweep.stopped = [] { return SignalGuard::received() != 0; };
 
   for (const std::string& line : shortages(suite)) print_error_line("note: " + line);
-  const auto view = make_bench_view(suite, view_style(options));
+  const auto view = make_bench_view(suite, parse_view_style(options));
   if (!run_sweep(suite, program, sweep, *view)) {
     throw Error(
         static_cast<ExitCode>(128 + SignalGuard::received()),

@@ -69,10 +69,10 @@ void bench_infer(const BenchInferArguments& arguments) {
   options.per_op = arguments.per_op;
   Predictor ready(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
   const DataKind kind = opened.trained.data.kind;
-  ScenarioOptions asked = arguments.mlperf ? mlperf_options(scenario, kind)
+  ScenarioOptions requested = arguments.mlperf ? mlperf_options(scenario, kind)
                                            : ScenarioOptions{.scenario = scenario, .seconds = arguments.seconds};
-  asked.bound_ms = arguments.bound.value_or(default_bound_ms(kind));
-  ScenarioReport report = run_scenario(ready, opened.trained.data, asked, [](double rate, bool held) {
+  requested.bound_ms = arguments.bound.value_or(default_bound_ms(kind));
+  ScenarioReport report = run_scenario(ready, opened.trained.data, requested, [](double rate, bool held) {
     print_error_line(fmt::format("{:.1f} samples/s: {}", rate, held ? "within the bound" : "too many late"));
   });
   report.model = opened.trained.folder.string();

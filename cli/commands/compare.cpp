@@ -50,14 +50,14 @@ CompareRule make_rule(const CompareOptions& options) {
 }
 
 /// "build/bin/ptrain configs/resnet50.yaml -o amp.level=O1"
-std::string side_text(const fs::path& config, const ComparisonSide& side) {
+std::string format_side(const fs::path& config, const ComparisonSide& side) {
   std::string text = fmt::format("{} {}", fs::weakly_canonical(side.program.path).string(), config.string());
   for (const Override& override : side.overrides) text += fmt::format(" -o {}={}", override.key, override.value);
   return text;
 }
 
 /// "pair 3: base 79.3 images/s, new 80.1 images/s (typical step); step time -0.99 % (-1.40 to -0.52)"
-std::string pair_text(const CaseComparison& so_far) {
+std::string format_pair(const CaseComparison& so_far) {
   const Interval& change = so_far.speed.percent;
   std::string text = fmt::format("pair {}: ", so_far.speed.runs);
   if (so_far.base && so_far.changed) {
@@ -88,8 +88,8 @@ Comparison compare_live(const CompareOptions& options) {
   ab.software = installed_software();
   const SignalGuard signals;
   ab.stopped = [] { return SignalGuard::received() != 0; };
-  print_error_line(fmt::format("base: {}\nnew:  {}", side_text(ab.config, ab.base), side_text(ab.config, ab.changed)));
-  ab.on_pair = [](const CaseComparison& so_far) { print_error_line(pair_text(so_far)); };
+  print_error_line(fmt::format("base: {}\nnew:  {}", format_side(ab.config, ab.base), format_side(ab.config, ab.changed)));
+  ab.on_pair = [](const CaseComparison& so_far) { print_error_line(format_pair(so_far)); };
   Comparison comparison = run_ab_comparison(ab, catalogs());
   fmt::print(stderr, "records: {}\n", ab.folder.string());
   return comparison;

@@ -48,7 +48,7 @@ json amp_advice(const DeviceRates& rates, DType preferred) {
 }
 
 /// Files used by the shipped configurations, relative to the working directory.
-json asset_state() {
+json find_assets() {
   struct Asset {
     const char* name;
     const char* path;
@@ -77,14 +77,14 @@ json diagnose() {
   state["cpu_kernels"] = make_backend({DeviceKind::cpu, {}})->info().versions.at(cpu::own_kernels_entry);
   state["amp"] = amp_advice(rates, backend->kernels().preferred_low_precision());
   state["gpu"] = gpu_state();
-  state["assets"] = asset_state();
+  state["assets"] = find_assets();
   return state;
 }
 
 std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 /// "245 / 184, one thread 125 / 93"
-std::string rates_text(const json& of) {
+std::string format_rates(const json& of) {
   const auto rate = [&](const char* name) {
     return of[name].is_null() ? std::string("-") : fmt::format("{:.0f}", of[name].get<double>() * 1e-9);
   };
@@ -98,7 +98,7 @@ void print_rates(const json& state) {
   const json& rates = state["rates"];
   fmt::print("rates          of a matrix product / a 3x3 convolution\n");
   for (const char* precision : {"fp32", "bf16", "fp16", "int8"})
-    fmt::print("  {:<12} {}\n", precision, rates_text(rates[precision]));
+    fmt::print("  {:<12} {}\n", precision, format_rates(rates[precision]));
   const json& one = rates["memory_bandwidth_one_thread"];
   fmt::print("  {:<12} {:.1f} GB/s{}\n", "memory", rates["memory_bandwidth"].get<double>() * 1e-9,
              one.is_null() ? "" : fmt::format(", one thread {:.1f}", one.get<double>() * 1e-9));

@@ -27,28 +27,28 @@ struct InitOptions {
 };
 
 /// Quotes a text for YAML.
-std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string quote_yaml(const std::string& text) { return nlohmann::json(text).dump(); }
 
 /// A batch size with at least eight steps per epoch.
-std::int64_t batch_for(std::int64_t samples, std::int64_t most) {
+std::int64_t choose_batch_size(std::int64_t samples, std::int64_t most) {
   return std::clamp<std::int64_t>(samples / 8, 2, most);
 }
 
-std::string data_text(const DataSettings& settings) {
-  std::string text = fmt::format("data:\n  source: {}\n  path: {}\n", settings.source, quoted(settings.path));
-  if (!settings.train_file.empty()) text += fmt::format("  train_file: {}\n", quoted(settings.train_file));
-  if (!settings.dev_file.empty()) text += fmt::format("  dev_file: {}\n", quoted(settings.dev_file));
+std::string format_data(const DataSettings& settings) {
+  std::string text = fmt::format("data:\n  source: {}\n  path: {}\n", settings.source, quote_yaml(settings.path));
+  if (!settings.train_file.empty()) text += fmt::format("  train_file: {}\n", quote_yaml(settings.train_file));
+  if (!settings.dev_file.empty()) text += fmt::format("  dev_file: {}\n", quote_yaml(settings.dev_file));
   const ColumnNames& columns = settings.columns;
   if (columns.any()) text += "  columns:\n";
-  if (!columns.first.empty()) text += fmt::format("    text: {}\n", quoted(columns.first));
-  if (!columns.second.empty()) text += fmt::format("    second: {}\n", quoted(columns.second));
-  if (!columns.label.empty()) text += fmt::format("    label: {}\n", quoted(columns.label));
+  if (!columns.first.empty()) text += fmt::format("    text: {}\n", quote_yaml(columns.first));
+  if (!columns.second.empty()) text += fmt::format("    second: {}\n", quote_yaml(columns.second));
+  if (!columns.label.empty()) text += fmt::format("    label: {}\n", quote_yaml(columns.label));
   if (settings.dev_fraction > 0)
     text += fmt::format("  split: {{dev: {}}}  # there are no separate evaluation samples\n", settings.dev_fraction);
   return text;
 }
 
-std::string image_text(const DataSettings& settings, const SampleCounts& counts) {
+std::string format_image_config(const DataSettings& settings, const SampleCounts& counts) {
   const ImageSize size = counts.image_size;
   const std::int64_t most = (size.is_small() ? 64 : 32) / std::max(1, counts.frames);
   return fmt::format(
@@ -58,11 +58,11 @@ std::string image_text(const DataSettings& settings, const SampleCounts& counts)
       "train:\n  epochs: 10\n"
       "  optimizer: {{name: adamw, lr: 1.0e-3, weight_decay: 0.05}}\n"
       "  schedule: {{name: cosine, warmup_ratio: 0.05}}\n",
-      find_default_model(DataKind::image, size, counts.frames), data_text(settings), size,
-      batch_for(counts.samples, most));
+      find_default_model(DataKind::image, size, counts.frames), format_data(settings), size,
+      choose_batch_size(counts.samples, most));
 }
 
-std::string sentence_text(const DataSettings& settings, const SampleCounts& counts) {
+std::string format_sentence_config(const DataSettings& settings, const SampleCounts& counts) {
   const std::string weights = "weights/all-minilm-l6-v2";
   return fmt::format(
       "# scripts/fetch_weights.sh gets these weights, for English; other languages need other weights and their "
@@ -74,7 +74,7 @@ std::string sentence_text(const DataSettings& settings, const SampleCounts& coun
       "  optimizer: {{name: adamw, lr: 5.0e-5, weight_decay: 0.01}}\n"
       "  schedule: {{name: linear, warmup_ratio: 0.1}}\n"
       "  clip_norm: 1.0\n",
-      find_default_model(DataKind::text, 0), weights, data_text(settings), weights, batch_for(counts.samples, 32));
+      find_default_model(DataKind::text, 0), weights, format_data(settings), weights, choose_batch_size(counts.samples, 32));
 }
 
 void init(const InitOptions& options) {
@@ -92,8 +92,8 @@ void init(const InitOptions& options) {
   const std::string schema = shipped_file("configs/config.schema.json");
   std::string text;
   if (fs::exists(schema)) text += fmt::format("# yaml-language-server: $schema={}\n", fs::absolute(schema).string());
-  text += counts.image_size.is_given() ? image_text(settings, counts) : sentence_text(settings, counts);
-  text += fmt::format("output: {{dir: {}, keep_best: primary}}\n", quoted((fs::path("runs") / name).string()));
+  text += counts.image_size.is_given() ? format_image_config(settings, counts) : format_sentence_config(settings, counts);
+  text += fmt::format("output: {{dir: {}, keep_best: primary}}\n", quote_yaml((fs::path("runs") / name).string()));
   parse_config(text, out.string(), catalogs());
   write_file_atomic(out, text);
 

@@ -63,13 +63,13 @@ void show(const QuantizeReport& report) {
   fmt::print("model: {}\n", report.out);
 }
 
-std::vector<std::string> notes_on(const InferenceDataset& calibration) {
+std::vector<std::string> make_notes(const InferenceDataset& calibration) {
   std::vector<std::string> notes;
-  std::set<std::int32_t> truths;
-  for (std::int64_t i = 0; i < calibration.size(); ++i) truths.insert(calibration.label(i));
-  if (truths.size() == 1 && !truths.contains(no_label)) {
+  std::set<std::int32_t> labels;
+  for (std::int64_t i = 0; i < calibration.size(); ++i) labels.insert(calibration.label(i));
+  if (labels.size() == 1 && !labels.contains(no_label)) {
     notes.push_back(fmt::format("all calibration samples have the same class, {}: scales may not fit others",
-                                calibration.info().class_names[static_cast<std::size_t>(*truths.begin())]));
+                                calibration.info().class_names[static_cast<std::size_t>(*labels.begin())]));
   }
   if (!cpu::has_int8_instructions()) {
     notes.push_back(fmt::format(
@@ -116,7 +116,7 @@ void quantize(const QuantizeArguments& arguments) {
   report.evaluated_on = others ? fmt::format("{}", fmt::join(arguments.evaluate, " ")) : "the calibration samples";
   report.bytes_before = read_size(opened.trained.weights().file);
   report.bytes_after = read_size(weights);
-  report.notes = notes_on(*calibration);
+  report.notes = make_notes(*calibration);
   report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {
     DeployedModel before(*backend, *opened.model, *opened.task, opened.trained.weights(), deploy_options);

@@ -33,14 +33,14 @@ void show_runs(const RunsOptions& options) {
 }
 
 /// Keys that differ from their defaults, "key: value".
-std::string settings_text(const Report& report) {
+std::string format_settings(const Report& report) {
   const nlohmann::json changed = describe_changed_work(restore_config(report));
   std::string text;
   for (const auto& [key, value] : changed.items()) text += fmt::format("  {}: {}\n", key, ptrain::to_text(value));
   return text;
 }
 
-std::string evaluations_text(const Report& report) {
+std::string format_evaluations(const Report& report) {
   std::string text;
   for (const EvaluationReport& one : report.evaluations) {
     const MetricValue* primary = one.evaluation.primary();
@@ -58,8 +58,8 @@ void show_run(const std::string& named) {
   text += run_summary(report, read_step_times(path.parent_path() / "metrics.jsonl"));
   if (!report.message.empty()) text += fmt::format("message   {}\n", report.message);
   if (!report.progress.ended_early.empty()) text += fmt::format("ended     {}\n", report.progress.ended_early);
-  if (!report.evaluations.empty()) text += "evaluations\n" + evaluations_text(report);
-  text += "settings that differ from the defaults\n" + settings_text(report);
+  if (!report.evaluations.empty()) text += "evaluations\n" + format_evaluations(report);
+  text += "settings that differ from the defaults\n" + format_settings(report);
   if (!report.notes.empty()) text += "notes\n";
   for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
   fmt::print("{}report: {}\n", text, path.string());

@@ -14,13 +14,13 @@ function __ptrain_at --description 'whether the command line is at this command 
 )";
 
 /// Quotes `text` as one single-quoted word of fish, with escapes \\ and \' only.
-std::string fish_quoted(const std::string& text) {
+std::string quote_fish(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
   return quoted + "'";
 }
 
-std::string fish_option_line(const std::string& start, const OptionDescription& option) {
+std::string format_fish_option(const std::string& start, const OptionDescription& option) {
   std::string line = start;
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " --long-option " + name.substr(2) : " --short-option " + name.substr(1);
@@ -28,22 +28,22 @@ std::string fish_option_line(const std::string& start, const OptionDescription& 
   if (option.value == key_value) {
     line += " --exclusive --arguments '(__ptrain_keys)'";
   } else if (!option.choices.empty()) {
-    line += fmt::format(" --exclusive --arguments {}", fish_quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+    line += fmt::format(" --exclusive --arguments {}", quote_fish(fmt::format("{}", fmt::join(option.choices, " "))));
   } else if (!option.value.empty()) {
     line += " --require-parameter --force-files";
   }
-  return line + " --description " + fish_quoted(first_line(option.help)) + "\n";
+  return line + " --description " + quote_fish(first_line(option.help)) + "\n";
 }
 
 std::string format_fish_lines(const CommandDescription& command) {
   const std::string start =
-      fmt::format("complete --command ptrain --condition {}", fish_quoted("__ptrain_at \"" + command.path + "\""));
+      fmt::format("complete --command ptrain --condition {}", quote_fish("__ptrain_at \"" + command.path + "\""));
   std::string text;
   if (command.arguments.empty()) text += start + " --no-files\n";
   for (const CommandDescription& below : command.commands) {
-    text += fmt::format("{} --arguments {} --description {}\n", start, below.name, fish_quoted(first_line(below.help)));
+    text += fmt::format("{} --arguments {} --description {}\n", start, below.name, quote_fish(first_line(below.help)));
   }
-  for (const OptionDescription& option : command.options) text += fish_option_line(start, option);
+  for (const OptionDescription& option : command.options) text += format_fish_option(start, option);
   return text;
 }
 

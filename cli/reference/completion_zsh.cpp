@@ -26,7 +26,7 @@ constexpr const char* zsh_offer = R"(  esac
 if [[ $funcstack[1] == _ptrain ]]; then _ptrain "$@"; else compdef _ptrain ptrain; fi
 )";
 
-std::string zsh_entry(const std::string& name, const std::string& help) {
+std::string format_zsh_entry(const std::string& name, const std::string& help) {
   return shell_quoted(name + ":" + first_line(help));
 }
 
@@ -49,9 +49,9 @@ std::string format_zsh_values(const CommandDescription& command) {
 std::string format_zsh_case(const CommandDescription& command) {
   std::vector<std::string> options, commands;
   for (const OptionDescription& option : command.options) {
-    for (const std::string& name : option.names) options.push_back(zsh_entry(name, option.help));
+    for (const std::string& name : option.names) options.push_back(format_zsh_entry(name, option.help));
   }
-  for (const CommandDescription& below : command.commands) commands.push_back(zsh_entry(below.name, below.help));
+  for (const CommandDescription& below : command.commands) commands.push_back(format_zsh_entry(below.name, below.help));
   return fmt::format(
       "    '{}')\n      case \"$words[CURRENT-1]\" in\n{}      esac\n      commands=({})\n      options=({})\n"
       "      files={}\n      ;;\n",

@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::size_t narrowest = 60;
 
-std::size_t name_width(const Suite& suite) {
+std::size_t compute_name_width(const Suite& suite) {
   std::size_t width = 4;
   for (const BenchCase& item : suite.cases) width = std::max(width, item.name.size());
   return width;
 }
 
 /// "5 ok", "3 ok, 2 oom".
-std::string outcomes(const CaseProgress& progress) {
+std::string format_outcomes(const CaseProgress& progress) {
   std::map<RunOutcome, int> counts;
   for (const RunRecord& record : progress.records) ++counts[record.outcome];
   std::vector<std::string> parts;
@@ -35,7 +35,7 @@ std::string outcomes(const CaseProgress& progress) {
 }
 
 /// "812.3 images/s ±1.2 %"; without the interval for one run.
-std::string speed(const CaseProgress& progress) {
+std::string format_speed(const CaseProgress& progress) {
   const std::vector<const RunFigures*> good = progress.figures();
   return good.empty() ? "-" : speed_text(good, SpeedEstimator::typical_step);
 }
@@ -52,11 +52,11 @@ std::string row(const Suite& suite, std::size_t index, const CaseProgress& progr
   }
   const char* mark = progress.running ? ">" : progress.given_up ? "x" : " ";
   return fmt::format("{} {:<{}}  {:>2}/{:<2}  {:<16}  {:>26}  {:>9}  {:>7}", mark, suite.cases[index].name, width,
-                     progress.records.size(), progress.planned, outcomes(progress), speed(progress), memory, accuracy);
+                     progress.records.size(), progress.planned, format_outcomes(progress), format_speed(progress), memory, accuracy);
 }
 
 /// The title of the primary metric.
-std::string quality_column(const std::vector<CaseProgress>& cases) {
+std::string find_quality_column(const std::vector<CaseProgress>& cases) {
   std::vector<MetricInfo> metrics;
   for (const CaseProgress& progress : cases) {
     for (const RunRecord& record : progress.records) {
@@ -68,7 +68,7 @@ std::string quality_column(const std::vector<CaseProgress>& cases) {
 }
 
 /// The time span in which the runs of all cases started.
-std::string measured_when(const std::vector<CaseProgress>& cases) {
+std::string format_time_span(const std::vector<CaseProgress>& cases) {
   MeasuredSpan span;
   for (const CaseProgress& progress : cases) {
     for (const RunRecord& record : progress.records) span.add(record.started);
@@ -84,7 +84,7 @@ class PlainView : public SweepObserver {
   void on_start(const std::vector<CaseProgress>& cases, std::int64_t kept) override {
     fmt::print(
         stream_, "{}: {}, {}{}\n", suite_.name, counted(cases.size(), "case"), counted(suite_.repeats, "repeat"),
-        kept > 0 ? fmt::format(", {} already done, measured {}", counted(kept, "run"), measured_when(cases)) : "");
+        kept > 0 ? fmt::format(", {} already done, measured {}", counted(kept, "run"), format_time_span(cases)) : "");
   }
   void on_change(const std::vector<CaseProgress>& cases, std::size_t index) override {
     const CaseProgress& progress = cases[index];
@@ -167,8 +167,8 @@ class NoView : public SweepObserver {
 }  // namespace
 
 std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CaseProgress>& cases) {
-  const std::size_t width = name_width(suite);
-  const std::string quality = quality_column(cases);
+  const std::size_t width = compute_name_width(suite);
+  const std::string quality = find_quality_column(cases);
   std::vector<std::string> rows = {fmt::format("  {:<{}}  {:>5}  {:<16}  {:>26}  {:>9}  {:>7}", "case", width, "runs",
                                                "ended", "speed at the typical step", "memory", in_a_sentence(quality))};
   for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row(suite, i, cases[i], width, quality));

@@ -30,21 +30,21 @@ SpeedEstimator choose_estimator(const Runs& base, const Runs& changed) {
 }
 
 /// Whether two records describe the same run.
-bool same_run(const RunRecord& a, const RunRecord& b) {
+bool is_same_run(const RunRecord& a, const RunRecord& b) {
   return a.started == b.started && a.wall_seconds == b.wall_seconds && a.config_hash == b.config_hash &&
          a.figures->typical_step_ms == b.figures->typical_step_ms;
 }
 
 /// Runs in `changed` that are not also in `base`.
-Runs new_runs(const Runs& base, Runs changed) {
+Runs select_new_runs(const Runs& base, Runs changed) {
   std::erase_if(changed, [&](const MeasuredRun* run) {
     return std::any_of(base.begin(), base.end(),
-                       [&](const MeasuredRun* other) { return same_run(other->record, run->record); });
+                       [&](const MeasuredRun* other) { return is_same_run(other->record, run->record); });
   });
   return changed;
 }
 
-std::optional<SideFigures> side_figures(const Runs& runs, SpeedEstimator estimator) {
+std::optional<SideFigures> make_side_figures(const Runs& runs, SpeedEstimator estimator) {
   if (runs.empty()) return std::nullopt;
   const Interval speed = speed_interval(runs, estimator);
   SideFigures side;
@@ -60,7 +60,7 @@ std::optional<SideFigures> side_figures(const Runs& runs, SpeedEstimator estimat
 }
 
 /// Runs of the same round of the same sweep, base and changed.
-std::pair<Runs, Runs> interleaved_pairs(const Runs& base, const Runs& changed) {
+std::pair<Runs, Runs> find_interleaved_pairs(const Runs& base, const Runs& changed) {
   std::pair<Runs, Runs> pairs;
   for (const MeasuredRun* before : base) {
     for (const MeasuredRun* after : changed) {
@@ -82,14 +82,14 @@ StepLogs minus(StepLogs changed, const StepLogs& base) {
 }
 
 SpeedChange test_speed_change(const Runs& base, const Runs& changed, SpeedEstimator estimator, const SpeedRule& rule) {
-  const auto [first, second] = interleaved_pairs(base, changed);
+  const auto [first, second] = find_interleaved_pairs(base, changed);
   if (!first.empty())
     return test_paired_change(minus(collect_step_logs(second, estimator), collect_step_logs(first, estimator)), rule);
   return test_group_change(collect_step_logs(base, estimator), collect_step_logs(changed, estimator), rule);
 }
 
 /// Why a side has too few runs: "2 of 3 runs ended well (1 oom: does not fit)".
-std::string shortfall(const MeasuredCase& item, const char* side) {
+std::string explain_shortfall(const MeasuredCase& item, const char* side) {
   const auto bad = std::find_if(item.runs.begin(), item.runs.end(), [](const MeasuredRun& run) {
     return run.record.outcome != RunOutcome::ok || !run.record.figures;
   });
@@ -102,7 +102,7 @@ std::string shortfall(const MeasuredCase& item, const char* side) {
   return fmt::format("{}: no good run ({})", side, why);
 }
 
-std::optional<double> memory_change(const Runs& base, const Runs& changed) {
+std::optional<double> compute_memory_change(const Runs& base, const Runs& changed) {
   std::array<double, 2> bytes{};
   for (const MeasuredRun* run : base) bytes[0] += static_cast<double>(run->record.figures->memory_bytes);
   for (const MeasuredRun* run : changed) bytes[1] += static_cast<double>(run->record.figures->memory_bytes);
@@ -116,7 +116,7 @@ bool equal_throughout(const Quality& a, const Quality& b) {
 }
 
 /// First metric that base has and changed lacks; empty: none.
-std::string lost_metric(const Runs& base, const Runs& changed) {
+std::string find_lost_metric(const Runs& base, const Runs& changed) {
   const auto measured = [](const Runs& runs, const std::string& name) {
     return std::any_of(runs.begin(), runs.end(), [&](const MeasuredRun* run) {
       const std::optional<Evaluation>& evaluation = run->record.figures->evaluation;
@@ -133,7 +133,7 @@ std::string lost_metric(const Runs& base, const Runs& changed) {
 }
 
 /// Why the two cannot be compared; empty: they can.
-std::string incomparable(const Quality& before, const Quality& after, const Runs& base, const Runs& changed) {
+std::string explain_incomparable(const Quality& before, const Quality& after, const Runs& base, const Runs& changed) {
   for (const Quality* side : {&before, &after}) {
     if (!side->others.empty()) {
       return fmt::format("not comparable: the primary metric of one case is {} in some runs, {} in others",
@@ -146,7 +146,7 @@ std::string incomparable(const Quality& before, const Quality& after, const Runs
     return fmt::format("not comparable: the primary metric of base is {}, that of new is {}", before.metric->name,
                        after.metric->name);
   }
-  const std::string lost = lost_metric(base, changed);
+  const std::string lost = find_lost_metric(base, changed);
   return lost.empty() ? lost : fmt::format("not comparable: {} was measured on base only", lost);
 }
 
@@ -191,7 +191,7 @@ AccuracyChange test_accuracy_change(const Runs& base, const Runs& changed, doubl
   if (before.metric) change.base = before.mean();
   if (after.metric) change.changed = after.mean();
   change.verdict = AccuracyVerdict::inconclusive;
-  change.reason = incomparable(before, after, base, changed);
+  change.reason = explain_incomparable(before, after, base, changed);
   if (!change.reason.empty()) return change;
   change.compared = true;
   const MetricInfo& metric = *before.metric;
@@ -235,7 +235,7 @@ std::optional<TargetChange> target_change(const Runs& base, const Runs& changed,
   change.base = std::exp(quantile(logs(first), 0.5));
   change.changed = std::exp(quantile(logs(second), 0.5));
   change.missed = static_cast<std::int64_t>(base.size() + changed.size() - first.size() - second.size());
-  const auto [before, after] = interleaved_pairs(first, second);
+  const auto [before, after] = find_interleaved_pairs(first, second);
   std::vector<double> differences = logs(after);
   const std::vector<double> subtracted = logs(before);
   for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= subtracted[i];
@@ -247,14 +247,14 @@ std::optional<TargetChange> target_change(const Runs& base, const Runs& changed,
 CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& changed, const CompareRule& rule) {
   CaseComparison result;
   result.name = base.name == changed.name ? base.name : fmt::format("{} -> {}", base.name, changed.name);
-  const Runs before = base.good(), all = changed.good(), after = new_runs(before, all);
+  const Runs before = base.good(), all = changed.good(), after = select_new_runs(before, all);
   if (!before.empty() && !all.empty()) result.estimator = choose_estimator(before, all);
-  result.base = side_figures(before, result.estimator);
-  result.changed = side_figures(after.empty() ? all : after, result.estimator);
+  result.base = make_side_figures(before, result.estimator);
+  result.changed = make_side_figures(after.empty() ? all : after, result.estimator);
   result.base_runs = count_runs(base);
   result.changed_runs = count_runs(changed);
   if (before.empty() || all.empty()) {
-    result.speed.reason = before.empty() ? shortfall(base, "base") : shortfall(changed, "new");
+    result.speed.reason = before.empty() ? explain_shortfall(base, "base") : explain_shortfall(changed, "new");
     return result;
   }
   if (after.empty()) {
@@ -272,7 +272,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
         fmt::format("not comparable: base is measured in {}, new in {}", result.base->unit, result.changed->unit);
     return result;
   }
-  result.memory_percent = memory_change(before, after);
+  result.memory_percent = compute_memory_change(before, after);
   result.speed = test_speed_change(before, after, result.estimator, rule.speed);
   result.accuracy = test_accuracy_change(before, after, rule.accuracy_margin);
   result.target = target_change(before, after, rule.speed.confidence);

@@ -12,13 +12,13 @@ namespace ptrain {
 namespace {
 
 /// "+3.1 % (+2.4 to +3.9)"
-std::string range_text(const Interval& percent) {
+std::string format_range(const Interval& percent) {
   const std::string value = fmt::format("{:+.1f} %", percent.estimate);
   return percent.bounded ? fmt::format("{} ({:+.1f} to {:+.1f})", value, percent.lower, percent.upper) : value;
 }
 
-std::string step_text(const CaseComparison& item) {
-  return item.speed.runs == 0 ? "-" : range_text(item.speed.percent);
+std::string format_step(const CaseComparison& item) {
+  return item.speed.runs == 0 ? "-" : format_range(item.speed.percent);
 }
 
 /// "79.3 -> 50.6 images/s"
@@ -28,19 +28,19 @@ std::string speed_text(const CaseComparison& item) {
 }
 
 /// "typical step, change" if all cases use that estimator.
-std::string step_title(const Comparison& comparison) {
+std::string choose_step_title(const Comparison& comparison) {
   const bool typical = std::all_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& item) {
     return item.estimator == SpeedEstimator::typical_step;
   });
   return typical ? "typical step, change" : "time per sample, change";
 }
 
-std::string memory_text(const CaseComparison& item) {
+std::string format_memory(const CaseComparison& item) {
   return item.memory_percent ? fmt::format("{:+.1f} %", *item.memory_percent) : "-";
 }
 
 /// The title of the most frequent primary metric.
-std::string quality_column(const Comparison& comparison) {
+std::string choose_quality_column(const Comparison& comparison) {
   std::vector<MetricInfo> metrics;
   for (const CaseComparison& item : comparison.cases) {
     if (item.accuracy.metric) metrics.push_back(*item.accuracy.metric);
@@ -48,7 +48,7 @@ std::string quality_column(const Comparison& comparison) {
   return quality_title(metrics);
 }
 
-std::string accuracy_text(const CaseComparison& item, const std::string& column) {
+std::string format_accuracy(const CaseComparison& item, const std::string& column) {
   const AccuracyChange& a = item.accuracy;
   if (a.verdict == AccuracyVerdict::not_measured) return "-";
   std::string text(to_string(a.verdict));
@@ -59,19 +59,19 @@ std::string accuracy_text(const CaseComparison& item, const std::string& column)
   return !a.bounded ? text : fmt::format("{} ({:+.{}f} to {:+.{}f})", text, a.lower, digits, a.upper, digits);
 }
 
-std::string runs_text(const CaseComparison& item) {
+std::string format_runs(const CaseComparison& item) {
   return item.speed.paired ? counted(item.speed.runs, "pair") : fmt::format("{} of each", item.speed.runs);
 }
 
 /// "time to accuracy 310 s -> 140 s, -55.0 % (-60.1 to -48.2); 1 run missed the target"
-std::string target_text(const TargetChange& target) {
+std::string format_target(const TargetChange& target) {
   return fmt::format("time to accuracy {:.0f} s -> {:.0f} s, {}{}", target.base, target.changed,
-                     range_text(target.percent),
+                     format_range(target.percent),
                      target.missed > 0 ? fmt::format("; {} missed the target", counted(target.missed, "run")) : "");
 }
 
 /// Every reason and difference, one line each.
-std::vector<std::string> remarks(const Comparison& comparison) {
+std::vector<std::string> collect_remarks(const Comparison& comparison) {
   std::vector<std::string> lines;
   const auto add = [&](const std::string& line) {
     if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
@@ -83,7 +83,7 @@ std::vector<std::string> remarks(const Comparison& comparison) {
     if (!failures.empty()) add(fmt::format("{}{}: {}", more ? "MORE FAILURES: " : "", item.name, failures));
     if (!item.speed.reason.empty()) add(fmt::format("{}: {}", item.name, item.speed.reason));
     if (!item.accuracy.reason.empty()) add(fmt::format("{}: accuracy: {}", item.name, item.accuracy.reason));
-    if (item.target) add(fmt::format("{}: {}", item.name, target_text(*item.target)));
+    if (item.target) add(fmt::format("{}: {}", item.name, format_target(*item.target)));
   }
   for (const CaseComparison& item : comparison.cases) {
     for (const Difference& d : item.differences) {
@@ -109,31 +109,31 @@ std::vector<std::string> remarks(const Comparison& comparison) {
 }  // namespace
 
 std::string comparison_text(const Comparison& comparison) {
-  const std::string column = quality_column(comparison);
+  const std::string column = choose_quality_column(comparison);
   std::size_t width = 4;
   for (const CaseComparison& item : comparison.cases) width = std::max(width, item.name.size());
   std::string text = fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", "case", width, "verdict",
-                                 step_title(comparison), "speed", "runs", "memory", in_a_sentence(column));
+                                 choose_step_title(comparison), "speed", "runs", "memory", in_a_sentence(column));
   for (const CaseComparison& item : comparison.cases) {
     text += fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width,
-                        to_string(item.speed.verdict), step_text(item), speed_text(item), runs_text(item),
-                        memory_text(item), accuracy_text(item, column));
+                        to_string(item.speed.verdict), format_step(item), speed_text(item), format_runs(item),
+                        format_memory(item), format_accuracy(item, column));
   }
-  for (const std::string& line : remarks(comparison)) text += fmt::format("{}\n", line);
+  for (const std::string& line : collect_remarks(comparison)) text += fmt::format("{}\n", line);
   return text;
 }
 
 std::string comparison_markdown(const Comparison& comparison) {
-  const std::string column = quality_column(comparison);
+  const std::string column = choose_quality_column(comparison);
   std::string text = fmt::format(
       "| Case | Verdict | {} | Speed | Runs | Memory | {} |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
-      step_title(comparison), column);
+      choose_step_title(comparison), column);
   for (const CaseComparison& item : comparison.cases) {
     text += fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name),
-                        to_string(item.speed.verdict), step_text(item), speed_text(item), runs_text(item),
-                        memory_text(item), accuracy_text(item, column));
+                        to_string(item.speed.verdict), format_step(item), speed_text(item), format_runs(item),
+                        format_memory(item), format_accuracy(item, column));
   }
-  for (const std::string& line : remarks(comparison)) text += fmt::format("\n- {}", line);
+  for (const std::string& line : collect_remarks(comparison)) text += fmt::format("\n- {}", line);
   return text + "\n";
 }
 

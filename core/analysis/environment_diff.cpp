@@ -21,7 +21,7 @@ struct Watched {
 };
 
 /// The parts of a report compared in addition to the configuration, as JSON.
-json watched_parts(const Report& report) {
+json select_watched_parts(const Report& report) {
   json flags = json::object();
   for (const auto& [name, flag] : report.flags) flags[name] = {{"reason", flag.reason}};
   return {{"environment", write_fields(report.environment)}, {"flags", flags}};
@@ -44,13 +44,13 @@ constexpr Watched watched_facts[] = {
 };
 
 /// "environment.cpu.model"
-std::string dotted(std::string_view pointer) {
+std::string to_dotted(std::string_view pointer) {
   std::string name(pointer.substr(1));
   std::replace(name.begin(), name.end(), '/', '.');
   return name;
 }
 
-json at_pointer(const json& tree, const char* pointer) { return tree.value(json::json_pointer(pointer), json()); }
+json get_at(const json& tree, const char* pointer) { return tree.value(json::json_pointer(pointer), json()); }
 
 /// Device properties whose difference is an error. Clocks and driver are only reported.
 json summarize_devices(const json& devices) {
@@ -64,7 +64,7 @@ void add_config(std::vector<Difference>& found, const json& base, const json& ch
     std::string pointer = "/" + key.name;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
     if (key.name.starts_with("output.") || key.name == "resume" || key.name == "seed") continue;
-    const json before = at_pointer(base, pointer.c_str()), after = at_pointer(changed, pointer.c_str());
+    const json before = get_at(base, pointer.c_str()), after = get_at(changed, pointer.c_str());
     if (before == after) continue;
     const bool data = key.name.starts_with("data.") && key.name != "data.batch_size";
     const DifferenceKind kind = !key.defines_work ? DifferenceKind::note
@@ -92,15 +92,15 @@ DifferenceKind difference_kind_from_name(std::string_view name) {
 
 std::vector<Difference> find_differences(const Report& base, const Report& changed) {
   std::vector<Difference> found;
-  const json parts = watched_parts(base), changed_parts = watched_parts(changed);
+  const json parts = select_watched_parts(base), changed_parts = select_watched_parts(changed);
   for (const Watched& watched : watched_facts) {
-    const json before = at_pointer(parts, watched.pointer), after = at_pointer(changed_parts, watched.pointer);
+    const json before = get_at(parts, watched.pointer), after = get_at(changed_parts, watched.pointer);
     if (before == after) continue;
     const bool devices = std::string_view(watched.pointer) == "/environment/devices";
     const bool same_devices =
         devices && before.is_array() && after.is_array() && summarize_devices(before) == summarize_devices(after);
     found.push_back(
-        {same_devices ? DifferenceKind::note : watched.kind, dotted(watched.pointer), to_text(before), to_text(after)});
+        {same_devices ? DifferenceKind::note : watched.kind, to_dotted(watched.pointer), to_text(before), to_text(after)});
   }
   add_config(found, base.config, changed.config);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });

@@ -18,7 +18,7 @@ double log_choose(std::int64_t n, std::int64_t k) {
 }
 
 /// Probability of at least `changed.failed` failures among the new runs if failures are random.
-double chance_of_as_many(const RunCounts& base, const RunCounts& changed) {
+double compute_p_value(const RunCounts& base, const RunCounts& changed) {
   const std::int64_t runs = base.runs + changed.runs, failed = base.failed + changed.failed;
   double chance = 0;
   for (std::int64_t k = changed.failed; k <= std::min(failed, changed.runs); ++k) {
@@ -28,7 +28,7 @@ double chance_of_as_many(const RunCounts& base, const RunCounts& changed) {
   return chance;
 }
 
-std::string side_text(const RunCounts& side, const char* name, std::int64_t part, const char* what) {
+std::string format_side(const RunCounts& side, const char* name, std::int64_t part, const char* what) {
   return fmt::format("{} of {} {} runs {}", part, side.runs, name, what);
 }
 
@@ -61,20 +61,20 @@ RunCounts& operator+=(RunCounts& a, const RunCounts& b) {
 
 FailureVerdict test_failures(const RunCounts& base, const RunCounts& changed) {
   if (changed.failed * base.runs <= base.failed * changed.runs) return FailureVerdict::not_more;
-  return chance_of_as_many(base, changed) < chance_that_matters ? FailureVerdict::clearly_more : FailureVerdict::more;
+  return compute_p_value(base, changed) < chance_that_matters ? FailureVerdict::clearly_more : FailureVerdict::more;
 }
 
 std::string failures_text(const RunCounts& base, const RunCounts& changed) {
   std::string text;
   if (base.failed + changed.failed > 0) {
-    text = fmt::format("{}, {} ({})", side_text(changed, "new", changed.failed, "failed"),
-                       side_text(base, "base", base.failed, "failed"),
+    text = fmt::format("{}, {} ({})", format_side(changed, "new", changed.failed, "failed"),
+                       format_side(base, "base", base.failed, "failed"),
                        changed.example.empty() ? base.example : changed.example);
   }
   if (base.unsteady + changed.unsteady > 0) {
     text += fmt::format("{}{}, {}: they have no speed", text.empty() ? "" : "; ",
-                        side_text(changed, "new", changed.unsteady, "had unsteady step times"),
-                        side_text(base, "base", base.unsteady, "had"));
+                        format_side(changed, "new", changed.unsteady, "had unsteady step times"),
+                        format_side(base, "base", base.unsteady, "had"));
   }
   return text;
 }

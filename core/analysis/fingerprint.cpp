@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 /// "Intel(R) Xeon(R) Processor" without the marks.
-std::string plain(std::string name) {
+std::string strip_marks(std::string name) {
   for (const char* mark : {"(R)", "(TM)", "(r)", "(tm)"}) {
     for (std::size_t at; (at = name.find(mark)) != std::string::npos;) name.erase(at, std::string_view(mark).size());
   }
@@ -24,7 +24,7 @@ std::string plain(std::string name) {
 }
 
 /// One object per GPU, with the name that the driver gives it.
-json accelerators() {
+json find_accelerators() {
   json devices = json::array();
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error)) {
@@ -55,7 +55,7 @@ Fingerprint fingerprint(const EnvironmentReport& environment) {
   const CpuInfo& cpu = environment.cpu;
   Fingerprint machine;
   for (const json& device : environment.devices) machine.devices.push_back(device.value("name", "accelerator"));
-  machine.name = fmt::format("{} {} cores", plain(cpu.model), cpu.usable_cores);
+  machine.name = fmt::format("{} {} cores", strip_marks(cpu.model), cpu.usable_cores);
   if (!machine.devices.empty()) {
     const std::string& first = machine.devices.front();
     machine.name = machine.devices.size() == 1 ? first : fmt::format("{} {}", machine.devices.size(), first);
@@ -72,7 +72,7 @@ Fingerprint fingerprint(const EnvironmentReport& environment) {
 
 Fingerprint this_machine() {
   EnvironmentRequest request;
-  request.devices = accelerators();
+  request.devices = find_accelerators();
   return fingerprint(capture_environment(request));
 }
 

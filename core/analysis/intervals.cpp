@@ -17,7 +17,7 @@ constexpr std::size_t exact_of_each = 25;
 constexpr double skewed_tail = 0.4;
 
 /// Largest k with P(statistic <= k) <= tail, -1 for none; `probabilities` of 0, 1, ...
-std::int64_t lower_cut(const std::vector<double>& probabilities, double tail) {
+std::int64_t find_lower_cut(const std::vector<double>& probabilities, double tail) {
   double sum = 0;
   for (std::size_t k = 0; k < probabilities.size(); ++k) {
     sum += probabilities[k];
@@ -27,12 +27,12 @@ std::int64_t lower_cut(const std::vector<double>& probabilities, double tail) {
 }
 
 /// Largest k for a statistic that is nearly normal.
-std::int64_t normal_cut(double mean, double deviation, double tail) {
+std::int64_t find_normal_cut(double mean, double deviation, double tail) {
   return static_cast<std::int64_t>(std::floor(mean - normal_quantile(1 - tail) * deviation - 0.5));
 }
 
 /// Distribution of the sum of the positive ranks, of n ranks with random signs.
-std::vector<double> signed_rank_probabilities(std::size_t n) {
+std::vector<double> compute_signed_rank_probabilities(std::size_t n) {
   std::vector<double> p(n * (n + 1) / 2 + 1, 0.0);
   p[0] = 1;
   for (std::size_t rank = 1; rank <= n; ++rank) {
@@ -43,7 +43,7 @@ std::vector<double> signed_rank_probabilities(std::size_t n) {
 
 /// Distribution of Mann-Whitney's U for m and n values, by recurrence over the side of the largest value: with
 /// probability m / (m + n) it is on the first side, and exceeds all n of the second.
-std::vector<double> rank_sum_probabilities(std::size_t m, std::size_t n) {
+std::vector<double> compute_rank_sum_probabilities(std::size_t m, std::size_t n) {
   std::vector<std::vector<std::vector<double>>> p(m + 1, std::vector<std::vector<double>>(n + 1));
   for (std::size_t i = 0; i <= m; ++i) {
     for (std::size_t j = 0; j <= n; ++j) {
@@ -61,19 +61,19 @@ std::vector<double> rank_sum_probabilities(std::size_t m, std::size_t n) {
   return p[m][n];
 }
 
-std::int64_t signed_rank_cut(std::size_t n, double tail) {
-  if (n <= exact_pairs) return lower_cut(signed_rank_probabilities(n), tail);
+std::int64_t find_signed_rank_cut(std::size_t n, double tail) {
+  if (n <= exact_pairs) return find_lower_cut(compute_signed_rank_probabilities(n), tail);
   const auto count = static_cast<double>(n);
-  return normal_cut(count * (count + 1) / 4, std::sqrt(count * (count + 1) * (2 * count + 1) / 24), tail);
+  return find_normal_cut(count * (count + 1) / 4, std::sqrt(count * (count + 1) * (2 * count + 1) / 24), tail);
 }
 
-std::int64_t rank_sum_cut(std::size_t m, std::size_t n, double tail) {
-  if (std::max(m, n) <= exact_of_each) return lower_cut(rank_sum_probabilities(m, n), tail);
+std::int64_t find_rank_sum_cut(std::size_t m, std::size_t n, double tail) {
+  if (std::max(m, n) <= exact_of_each) return find_lower_cut(compute_rank_sum_probabilities(m, n), tail);
   const auto a = static_cast<double>(m), b = static_cast<double>(n);
-  return normal_cut(a * b / 2, std::sqrt(a * b * (a + b + 1) / 12), tail);
+  return find_normal_cut(a * b / 2, std::sqrt(a * b * (a + b + 1) / 12), tail);
 }
 
-Interval percentile_interval(std::vector<double> differences, std::int64_t cut) {
+Interval make_percentile_interval(std::vector<double> differences, std::int64_t cut) {
   Interval interval;
   if (differences.empty()) return interval;
   std::sort(differences.begin(), differences.end());
@@ -107,7 +107,7 @@ Interval signed_rank_interval(std::span<const double> values, double confidence)
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (std::size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
   }
-  return percentile_interval(std::move(means), signed_rank_cut(values.size(), (1 - confidence) / 2));
+  return make_percentile_interval(std::move(means), find_signed_rank_cut(values.size(), (1 - confidence) / 2));
 }
 
 Interval rank_sum_interval(std::span<const double> base, std::span<const double> changed, double confidence) {
@@ -115,7 +115,7 @@ Interval rank_sum_interval(std::span<const double> base, std::span<const double>
   for (const double b : base) {
     for (const double c : changed) differences.push_back(c - b);
   }
-  return percentile_interval(std::move(differences), rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
+  return make_percentile_interval(std::move(differences), find_rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
 }
 
 Interval centre_interval(std::span<const double> values, double confidence) {
@@ -138,13 +138,13 @@ double counting_error(double part, std::int64_t samples) {
 
 std::int64_t fewest_pairs(double confidence) {
   std::size_t n = 1;
-  while (signed_rank_cut(n, (1 - confidence) / 2) < 0) ++n;
+  while (find_signed_rank_cut(n, (1 - confidence) / 2) < 0) ++n;
   return static_cast<std::int64_t>(n);
 }
 
 std::int64_t fewest_of_each(double confidence) {
   std::size_t n = 1;
-  while (rank_sum_cut(n, n, (1 - confidence) / 2) < 0) ++n;
+  while (find_rank_sum_cut(n, n, (1 - confidence) / 2) < 0) ++n;
   return static_cast<std::int64_t>(n);
 }
 

@@ -20,7 +20,7 @@ constexpr const char* report_name = "report.json";
 constexpr const char* metrics_name = "metrics.jsonl";
 
 /// Figures from the report's summary, without every step's time: the median replaces the typical step.
-std::optional<RunFigures> summary_figures(const Report& report) {
+std::optional<RunFigures> summarize_report(const Report& report) {
   if (!report.throughput || !report.latency_ms) return std::nullopt;
   const Statistics& step_ms = report.latency_ms->step;
   RunFigures figures = run_figures(report, std::vector<double>{step_ms.p50}, 0);
@@ -50,7 +50,7 @@ RunRecord make_record(const Report& report, const fs::path& file, const std::vec
     record.outcome = RunOutcome::unstable;
     record.message = record.steady.reason;
   } else {
-    record.figures = summary_figures(report);
+    record.figures = summarize_report(report);
   }
   return record;
 }
@@ -78,7 +78,7 @@ MeasuredRun read_benchmark_run(const fs::path& record_file) {
 }
 
 /// Files below a folder, without those of benchmarks in it.
-std::vector<fs::path> sorted_files(const fs::path& folder) {
+std::vector<fs::path> list_files(const fs::path& folder) {
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::recursive_directory_iterator(); ++entry) {
     if (entry->is_regular_file()) files.push_back(entry->path());
@@ -98,7 +98,7 @@ void load_benchmark(RunSet& set) {
   set.suite = read_document<SuiteRecord>(set.path / "suite.json");
   for (const SuiteCase& item : set.suite->cases) set.cases.push_back({item.name, {}});
   if (!fs::is_directory(set.path / "runs")) return;
-  for (const fs::path& file : sorted_files(set.path / "runs")) {
+  for (const fs::path& file : list_files(set.path / "runs")) {
     if (file.filename() != "record.json") continue;
     MeasuredRun run = read_benchmark_run(file);
     if (const std::string reason = reason_to_leave_out(*set.suite, run.record); !reason.empty()) {
@@ -113,7 +113,7 @@ void load_benchmark(RunSet& set) {
 /// Groups reports of equal configuration (except the seed) as repeats of one case, named after the first.
 void load_folder(RunSet& set) {
   std::vector<std::pair<json, std::string>> names;
-  for (const fs::path& file : sorted_files(set.path)) {
+  for (const fs::path& file : list_files(set.path)) {
     if (file.extension() != ".json") continue;
     const json content = read_json(file);
     const std::string schema = content.is_object() ? content.value("schema", "") : "";

@@ -39,7 +39,7 @@ CellSource find_source(const MeasuredRun& run, const char* in_record, const char
 }
 
 /// A cell for a figure of `runs` runs, with its interval; the caller sets text and sources.
-TableCell measured_cell(const Interval& interval, const std::string& unit, std::size_t runs) {
+TableCell make_measured_cell(const Interval& interval, const std::string& unit, std::size_t runs) {
   TableCell cell;
   cell.value = interval.estimate;
   cell.unit = unit;
@@ -56,7 +56,7 @@ TableCell estimate_center(const Source& source, const std::function<double(const
                           const char* unit, const char* in_record, const char* in_report) {
   std::vector<double> values;
   for (const MeasuredRun* run : source.good) values.push_back(figure(*run->record.figures));
-  TableCell cell = measured_cell(centre_interval(values, interval_confidence), unit, values.size());
+  TableCell cell = make_measured_cell(centre_interval(values, interval_confidence), unit, values.size());
   for (const MeasuredRun* run : source.good) cell.sources.push_back(find_source(*run, in_record, in_report));
   return cell;
 }
@@ -114,7 +114,7 @@ TableCell speed_cell_by(const Source& source, SpeedEstimator estimator) {
   if (source.good.empty()) return nothing();
   const bool typical = estimator == SpeedEstimator::typical_step;
   const Interval speed = speed_interval(source.good, estimator);
-  TableCell cell = measured_cell(speed, source.good.front()->record.figures->unit, source.good.size());
+  TableCell cell = make_measured_cell(speed, source.good.front()->record.figures->unit, source.good.size());
   for (const MeasuredRun* run : source.good) {
     cell.sources.push_back(
         find_source(*run, typical ? "/measured/typical_step_ms" : "/measured/throughput/value", "/throughput/value"));
@@ -150,7 +150,7 @@ TableCell memory_cell(const Source& source) {
 }
 
 /// " (majority 0.7400)": a reference for the primary metric.
-std::string reference_text(const Evaluation& evaluation) {
+std::string format_reference(const Evaluation& evaluation) {
   std::string text;
   for (const MetricValue& metric : evaluation.metrics) {
     if (metric.kind == MetricKind::reference && metric.value) {
@@ -161,7 +161,7 @@ std::string reference_text(const Evaluation& evaluation) {
 }
 
 /// Location of a run's primary metric.
-CellSource primary_source(const MeasuredRun& run) {
+CellSource find_primary_source(const MeasuredRun& run) {
   const std::string pointer = run.record.figures->evaluation->pointer_to_primary();
   if (run.record_file.empty()) return {run.report_file, pointer};
   return {run.record_file, pointer.starts_with("/measured") ? pointer : "/measured" + pointer};
@@ -176,8 +176,8 @@ TableCell accuracy_cell(const Source& source) {
     const MetricValue* primary = find_primary_metric(*run);
     if (primary == nullptr || primary->name != quality.metric->name) continue;
     ++cell.runs;
-    cell.sources.push_back(primary_source(*run));
-    if (run->report && run->report->evaluation) references = reference_text(*run->report->evaluation);
+    cell.sources.push_back(find_primary_source(*run));
+    if (run->report && run->report->evaluation) references = format_reference(*run->report->evaluation);
   }
   cell.unit = quality.metric->unit;
   cell.value = quality.mean();
@@ -194,7 +194,7 @@ TableCell time_to_accuracy_cell(const Source& source) {
   }
   if (seconds.empty()) return nothing();
   const Interval interval = centre_interval(seconds, interval_confidence);
-  cell = measured_cell(interval, "s", seconds.size());
+  cell = make_measured_cell(interval, "s", seconds.size());
   cell.text = fmt::format("{:.1f} s{}", interval.estimate, reach_text(interval));
   if (seconds.size() < source.good.size())
     cell.text += fmt::format(", {} of {} runs", seconds.size(), source.good.size());
@@ -294,7 +294,7 @@ const ColumnMaker& find_maker(const std::string& id) {
 }
 
 /// Shows the number of runs in the title where all speeds have the same, else in each cell.
-void name_speed(Table& table, std::size_t column, SpeedEstimator estimator) {
+void set_speed_title(Table& table, std::size_t column, SpeedEstimator estimator) {
   std::set<std::int64_t> counts;
   for (const TableRow& row : table.rows) {
     if (row.cells[column].runs > 0) counts.insert(row.cells[column].runs);
@@ -310,7 +310,7 @@ void name_speed(Table& table, std::size_t column, SpeedEstimator estimator) {
 }
 
 /// The primary metrics of all cases' good runs.
-std::vector<MetricInfo> primary_metrics(std::span<const RunSet> sets) {
+std::vector<MetricInfo> find_primary_metrics(std::span<const RunSet> sets) {
   std::vector<MetricInfo> metrics;
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
@@ -350,7 +350,7 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
     table.columns.push_back(chosen.back()->column);
   }
   const SpeedEstimator estimator = table.estimator = speed_estimator(sets);
-  const std::string quality = quality_title(primary_metrics(sets));
+  const std::string quality = quality_title(find_primary_metrics(sets));
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
       const Source source{item, item.good(), item.reported(), estimator, quality};
@@ -361,8 +361,8 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
   }
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].id == "accuracy") table.columns[i].title = quality;
-    if (table.columns[i].id == "speed") name_speed(table, i, estimator);
-    if (table.columns[i].id == "throughput") name_speed(table, i, SpeedEstimator::samples_over_time);
+    if (table.columns[i].id == "speed") set_speed_title(table, i, estimator);
+    if (table.columns[i].id == "throughput") set_speed_title(table, i, SpeedEstimator::samples_over_time);
   }
   return table;
 }

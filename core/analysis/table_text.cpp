@@ -14,18 +14,18 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-std::string relative_to(const fs::path& file, const fs::path& from) {
+std::string make_relative(const fs::path& file, const fs::path& from) {
   if (file.empty()) return "";
   return fs::absolute(file).lexically_normal().lexically_relative(fs::absolute(from / ".").lexically_normal()).string();
 }
 
-std::string csv_value(const json& value) {
+std::string format_csv_value(const json& value) {
   if (value.is_null()) return "";
   return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 /// Number of characters in a terminal.
-std::size_t shown_width(const std::string& text) {
+std::size_t count_columns(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
@@ -41,7 +41,7 @@ std::string table_markdown(const Table& table, const fs::path& from) {
     body += "|";
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const std::string text = markdown_cell(row.cells[i].text);
-      const std::string link = table.columns[i].id == "run" ? relative_to(row.link, from) : "";
+      const std::string link = table.columns[i].id == "run" ? make_relative(row.link, from) : "";
       body += link.empty() ? fmt::format(" {} |", text) : fmt::format(" [{}]({}) |", text, link);
     }
     body += "\n";
@@ -59,12 +59,12 @@ std::string table_csv(const Table& table, const fs::path& from) {
   for (const TableRow& row : table.rows) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const TableCell& cell = row.cells[i];
-      text += csv_value(cell.value) + ",";
+      text += format_csv_value(cell.value) + ",";
       if (!table.columns[i].measured) continue;
       for (const auto& bound : {cell.lower, cell.upper}) text += (bound ? json(*bound).dump() : "") + ",";
       text += fmt::format("{},{},", cell.unit, cell.runs);
     }
-    text += fmt::format("{},{}\n", to_string(table.estimator), csv_field(relative_to(row.link, from)));
+    text += fmt::format("{},{}\n", to_string(table.estimator), csv_field(make_relative(row.link, from)));
   }
   return text;
 }
@@ -83,12 +83,12 @@ std::string table_latex(const Table& table) {
 TableDocument table_document(const Table& table, const fs::path& from) {
   TableDocument document{table.columns, table.estimator, {}};
   for (const TableRow& row : table.rows) {
-    RowDocument& written = document.rows.emplace_back(RowDocument{row.name, relative_to(row.link, from), {}});
+    RowDocument& written = document.rows.emplace_back(RowDocument{row.name, make_relative(row.link, from), {}});
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
       const TableCell& cell = row.cells[i];
       CellDocument& made = written.cells.emplace_back(
           CellDocument{table.columns[i].id, cell.text, cell.value, cell.unit, cell.runs, cell.lower, cell.upper, {}});
-      for (const CellSource& s : cell.sources) made.sources.push_back({relative_to(s.file, from), s.pointer});
+      for (const CellSource& s : cell.sources) made.sources.push_back({make_relative(s.file, from), s.pointer});
     }
   }
   return document;
@@ -97,13 +97,13 @@ TableDocument table_document(const Table& table, const fs::path& from) {
 std::string table_text(const Table& table) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    std::size_t width = shown_width(table.columns[i].title);
-    for (const TableRow& row : table.rows) width = std::max(width, shown_width(row.cells[i].text));
+    std::size_t width = count_columns(table.columns[i].title);
+    for (const TableRow& row : table.rows) width = std::max(width, count_columns(row.cells[i].text));
     widths.push_back(width);
   }
   std::string text;
   const auto add = [&](std::size_t i, const std::string& cell) {
-    const std::string space(widths[i] - shown_width(cell), ' ');
+    const std::string space(widths[i] - count_columns(cell), ' ');
     text += table.columns[i].numeric ? space + cell : cell + space;
     text += i + 1 == widths.size() ? "\n" : "  ";
   };

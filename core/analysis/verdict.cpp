@@ -23,7 +23,7 @@ Verdict decide_verdict(const Interval& percent, double threshold) {
 }
 
 /// Number of further runs that bring the interval's half width to where the present estimate would decide.
-std::int64_t runs_to_decide(const SpeedChange& change, double threshold, std::int64_t fewest) {
+std::int64_t estimate_runs_to_decide(const SpeedChange& change, double threshold, std::int64_t fewest) {
   const double distance = std::abs(change.percent.estimate);
   const double wanted = std::max(distance > threshold ? distance : threshold - distance, threshold / 4);
   const double ratio = change.percent.half_width() / wanted;
@@ -44,19 +44,19 @@ Statistics summarize_times(const std::vector<double>& logs) {
   return summarize(times);
 }
 
-double relative_variance(const Statistics& times) {
+double compute_relative_variance(const Statistics& times) {
   return times.stdev * times.stdev / (times.mean * times.mean * static_cast<double>(times.count));
 }
 
-TotalChange total_change(const Statistics& base, const Statistics& changed) {
+TotalChange compute_total_change(const Statistics& base, const Statistics& changed) {
   const double ratio = changed.mean / base.mean;
-  return {ratio - 1, ratio * std::sqrt(relative_variance(base) + relative_variance(changed)),
+  return {ratio - 1, ratio * std::sqrt(compute_relative_variance(base) + compute_relative_variance(changed)),
           std::min(base.count, changed.count) - 1};
 }
 
 /// Whether a few slow runs make the typical step unrepresentative: the total time is probably longer by more than the
 /// threshold, and much longer than the typical step suggests.
-bool some_runs_stall(const TotalChange& total, const SpeedChange& change, double threshold) {
+bool has_stalled_runs(const TotalChange& total, const SpeedChange& change, double threshold) {
   constexpr double much = 0.1, probably = 0.8;
   if (total.freedom < 1 || total.part < change.percent.estimate / 100 + much) return false;
   return total.part - student_quantile(probably, total.freedom) * total.error > threshold / 100;
@@ -71,10 +71,10 @@ void conclude(SpeedChange& change, const TotalChange& total, const SpeedRule& ru
                                 change.stalls.estimate, change.percent.estimate);
   }
   const bool passes = change.verdict == Verdict::same || change.verdict == Verdict::faster;
-  const bool stalls_at_times = passes && some_runs_stall(total, change, rule.threshold_percent);
+  const bool stalls_at_times = passes && has_stalled_runs(total, change, rule.threshold_percent);
   if (stalls_at_times) change.verdict = Verdict::inconclusive;
   if (change.verdict != Verdict::inconclusive) return;
-  change.more_runs = runs_to_decide(change, rule.threshold_percent, fewest);
+  change.more_runs = estimate_runs_to_decide(change, rule.threshold_percent, fewest);
   change.reason = fmt::format("about {} more{} would decide", counted(change.more_runs, change.paired ? "pair" : "run"),
                               change.paired ? "" : " of each");
   if (!change.percent.bounded) {
@@ -88,13 +88,13 @@ void conclude(SpeedChange& change, const TotalChange& total, const SpeedRule& ru
 }
 
 /// Shift between the first and second half of a series.
-double drift(const std::vector<double>& values) {
+double compute_drift(const std::vector<double>& values) {
   const auto all = std::span(values);
   const std::size_t half = values.size() / 2;
   return half == 0 ? 0 : quantile(all.subspan(half), 0.5) - quantile(all.first(half), 0.5);
 }
 
-Interval widened(Interval interval, double by) {
+Interval widen_interval(Interval interval, double by) {
   interval.lower -= by;
   interval.upper += by;
   return interval;
@@ -114,7 +114,7 @@ SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule) {
   change.percent = in_percent(signed_rank_interval(changes.typical, rule.confidence));
   change.stalls = in_percent(signed_rank_interval(changes.mean, stall_confidence));
   const std::vector<double> unchanged(changes.mean.size(), 0);
-  conclude(change, total_change(summarize_times(unchanged), summarize_times(changes.mean)), rule,
+  conclude(change, compute_total_change(summarize_times(unchanged), summarize_times(changes.mean)), rule,
            fewest_pairs(rule.confidence));
   return change;
 }
@@ -122,11 +122,11 @@ SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule) {
 SpeedChange test_group_change(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule) {
   SpeedChange change;
   change.runs = static_cast<std::int64_t>(std::min(base.typical.size(), changed.typical.size()));
-  const double unsteady = std::hypot(drift(base.typical), drift(changed.typical)) / 2;
-  const double unsteady_mean = std::hypot(drift(base.mean), drift(changed.mean)) / 2;
-  change.percent = in_percent(widened(rank_sum_interval(base.typical, changed.typical, rule.confidence), unsteady));
-  change.stalls = in_percent(widened(rank_sum_interval(base.mean, changed.mean, stall_confidence), unsteady_mean));
-  conclude(change, total_change(summarize_times(base.mean), summarize_times(changed.mean)), rule,
+  const double unsteady = std::hypot(compute_drift(base.typical), compute_drift(changed.typical)) / 2;
+  const double unsteady_mean = std::hypot(compute_drift(base.mean), compute_drift(changed.mean)) / 2;
+  change.percent = in_percent(widen_interval(rank_sum_interval(base.typical, changed.typical, rule.confidence), unsteady));
+  change.stalls = in_percent(widen_interval(rank_sum_interval(base.mean, changed.mean, stall_confidence), unsteady_mean));
+  conclude(change, compute_total_change(summarize_times(base.mean), summarize_times(changed.mean)), rule,
            fewest_of_each(rule.confidence));
   return change;
 }

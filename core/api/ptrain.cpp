@@ -54,7 +54,7 @@ ptrain_status guarded(Body&& body) noexcept {
 }
 
 template <typename T>
-T& given(T* pointer, const char* name) {
+T& require_pointer(T* pointer, const char* name) {
   if (pointer == nullptr) fail_usage("{}: is a null pointer", name);
   return *pointer;
 }
@@ -69,7 +69,7 @@ E choice(const char* value, const char* name, E otherwise) {
 api::Settings make_settings(const char* folder, const ptrain_options& options) {
   constexpr std::int64_t most_batch = 65536, most_threads = 4096;
   api::Settings settings;
-  settings.folder = &given(folder, "folder");
+  settings.folder = &require_pointer(folder, "folder");
   if (options.device != nullptr) settings.device = device_of_option("options.device", options.device);
   settings.precision = choice(options.precision, "precision", settings.precision);
   if (options.max_batch < 0 || options.max_batch > most_batch) {
@@ -131,10 +131,10 @@ std::vector<InputTensor> make_tensors(const ptrain_tensor* inputs, std::size_t c
   if (count > most_inputs) fail_usage("{} inputs, expected at most {}", count, most_inputs);
   std::vector<InputTensor> tensors;
   for (std::size_t i = 0; i < count; ++i) {
-    const ptrain_tensor& input = (&given(inputs, "inputs"))[i];
-    given(input.name, "inputs: a name");
+    const ptrain_tensor& input = (&require_pointer(inputs, "inputs"))[i];
+    require_pointer(input.name, "inputs: a name");
     if (input.rank < 0 || input.rank > most_axes) fail_usage("{}: rank {}", quoted_name(input.name), input.rank);
-    if (input.rank > 0) given(input.shape, quoted_name(input.name).c_str());
+    if (input.rank > 0) require_pointer(input.shape, quoted_name(input.name).c_str());
     tensors.push_back(
         {input.name, to_tensor_type(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
   }
@@ -187,15 +187,15 @@ const char* ptrain_last_error(void) { return last_error().c_str(); }
 
 ptrain_status ptrain_open(const char* folder, const ptrain_options* options, ptrain_model** model) {
   return guarded([&] {
-    given(model, "model") = nullptr;
+    require_pointer(model, "model") = nullptr;
     *model = new ptrain_model{api::Session(make_settings(folder, options == nullptr ? ptrain_options{} : *options))};
   });
 }
 
 ptrain_status ptrain_clone(const ptrain_model* model, ptrain_model** clone) {
   return guarded([&] {
-    given(clone, "clone") = nullptr;
-    *clone = new ptrain_model{api::Session(given(model, "model").session.settings())};
+    require_pointer(clone, "clone") = nullptr;
+    *clone = new ptrain_model{api::Session(require_pointer(model, "model").session.settings())};
   });
 }
 
@@ -203,9 +203,9 @@ void ptrain_close(ptrain_model* model) { delete model; }
 
 ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* description) {
   return guarded([&] {
-    const api::Session& session = given(model, "model").session;
+    const api::Session& session = require_pointer(model, "model").session;
     const DatasetInfo& data = session.data();
-    given(description, "description") = {to_kind(data),
+    require_pointer(description, "description") = {to_kind(data),
                                          data.classes,
                                          session.settings().max_batch,
                                          data.image_size.is_square() ? data.image_size.height : 0,
@@ -218,10 +218,10 @@ size_t ptrain_input_count(const ptrain_model* model) { return model == nullptr ?
 
 ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input_description* description) {
   return guarded([&] {
-    const std::vector<ClientTensor>& inputs = given(model, "model").session.inputs();
+    const std::vector<ClientTensor>& inputs = require_pointer(model, "model").session.inputs();
     if (index >= inputs.size()) fail_usage("index: the model reads {} tensors, got {}", inputs.size(), index);
     const ClientTensor& input = inputs[index];
-    given(description, "description") = {input.name.c_str(), public_type(input.type),
+    require_pointer(description, "description") = {input.name.c_str(), public_type(input.type),
                                          static_cast<std::int32_t>(input.shape.size()), input.shape.data(),
                                          input.limit};
   });
@@ -231,13 +231,13 @@ size_t ptrain_answer_count(const ptrain_model* model) { return model == nullptr 
 
 ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answer_description* description) {
   return guarded([&] {
-    const api::Session& session = given(model, "model").session;
+    const api::Session& session = require_pointer(model, "model").session;
     if (index >= session.answers().size()) {
       fail_usage("index: the model has {} outputs, got {}", session.answers().size(), index);
     }
     const TensorSpec& answer = session.answers()[index];
     const std::vector<std::int64_t>& shape = session.answer_shape(index).dims();
-    given(description, "description") = {answer.name.c_str(), public_type(answer.dtype),
+    require_pointer(description, "description") = {answer.name.c_str(), public_type(answer.dtype),
                                          static_cast<std::int32_t>(shape.size()), shape.data(), answer.limit};
   });
 }
@@ -245,7 +245,7 @@ ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answ
 const char* ptrain_class_name(const ptrain_model* model, int64_t index) {
   const char* name = nullptr;
   guarded([&] {
-    const std::vector<std::string>& names = given(model, "model").session.data().class_names;
+    const std::vector<std::string>& names = require_pointer(model, "model").session.data().class_names;
     if (index < 0 || index >= static_cast<std::int64_t>(names.size())) {
       fail_usage("index: expected 0 to {}, got {}", names.size() - 1, index);
     }
@@ -256,21 +256,21 @@ const char* ptrain_class_name(const ptrain_model* model, int64_t index) {
 
 ptrain_status ptrain_encode_image(const ptrain_model* model, const void* file, size_t bytes, uint8_t* pixels) {
   return guarded([&] {
-    const api::Session& session = given(model, "model").session;
+    const api::Session& session = require_pointer(model, "model").session;
     const auto pixels_of_one = static_cast<std::size_t>(session.data().image_size.pixels());
-    session.encode_image({&given(static_cast<const std::uint8_t*>(file), "file"), bytes},
-                         {&given(pixels, "pixels"), pixels_of_one * 3});
+    session.encode_image({&require_pointer(static_cast<const std::uint8_t*>(file), "file"), bytes},
+                         {&require_pointer(pixels, "pixels"), pixels_of_one * 3});
   });
 }
 
 ptrain_status ptrain_encode_text(const ptrain_model* model, const char* text, int32_t* input_ids,
                                  int32_t* attention_mask, int32_t* token_type_ids) {
   return guarded([&] {
-    const api::Session& session = given(model, "model").session;
+    const api::Session& session = require_pointer(model, "model").session;
     const auto length = static_cast<std::size_t>(session.data().max_length);
     std::vector<std::int32_t> types(length);
-    const std::span<std::int32_t> ids(&given(input_ids, "input_ids"), length);
-    const std::int32_t tokens = session.encode_text(&given(text, "text"), ids, types);
+    const std::span<std::int32_t> ids(&require_pointer(input_ids, "input_ids"), length);
+    const std::int32_t tokens = session.encode_text(&require_pointer(text, "text"), ids, types);
     if (attention_mask != nullptr) {
       for (std::size_t i = 0; i < length; ++i) attention_mask[i] = i < static_cast<std::size_t>(tokens) ? 1 : 0;
     }
@@ -281,11 +281,11 @@ ptrain_status ptrain_encode_text(const ptrain_model* model, const char* text, in
 ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_t count, ptrain_output output,
                          float* values, size_t room) {
   return guarded([&] {
-    api::Session& session = given(model, "model").session;
+    api::Session& session = require_pointer(model, "model").session;
     if (output != PTRAIN_LOGITS && output != PTRAIN_PROBABILITIES) {
       fail_usage("output: {} is not a ptrain_output", static_cast<int>(output));
     }
-    given(values, "values");
+    require_pointer(values, "values");
     const bool logits = output == PTRAIN_LOGITS;
     run(session, make_tensors(inputs, count), logits ? tensor_names::logits : tensor_names::probabilities, values, room,
         sizeof(float));
@@ -295,9 +295,9 @@ ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* inputs, size_
 ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_tensor* inputs, size_t count, const char* answer,
                                 void* data, size_t bytes) {
   return guarded([&] {
-    api::Session& session = given(model, "model").session;
-    given(answer, "answer");
-    given(static_cast<std::byte*>(data), "data");
+    api::Session& session = require_pointer(model, "model").session;
+    require_pointer(answer, "answer");
+    require_pointer(static_cast<std::byte*>(data), "data");
     run(session, make_tensors(inputs, count), answer, data, bytes, 1);
   });
 }

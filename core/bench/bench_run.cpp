@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Last line of a log with content, for a run that left no report.
-std::string last_line(const fs::path& log) {
+std::string find_last_line(const fs::path& log) {
   std::string last;
   std::istringstream lines(read_file(log));
   for (std::string line; std::getline(lines, line);) {
@@ -43,7 +43,7 @@ std::vector<std::string> make_arguments(const BenchRun& run) {
   return words;
 }
 
-void judge_report(RunRecord& record, const Report& report, const BenchRun& run) {
+void set_outcome_from_report(RunRecord& record, const Report& report, const BenchRun& run) {
   record.message = report.message;
   record.outcome = to_outcome(report.status);
   if (record.outcome != RunOutcome::ok) return;
@@ -67,9 +67,9 @@ void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& ru
     record.message = fmt::format("ended by signal {}{}", child.code - 128,
                                  child.code == 137 ? ", by the kernel when memory ran out?" : "");
   } else if (fs::exists(report)) {
-    judge_report(record, read_report(report), run);
+    set_outcome_from_report(record, read_report(report), run);
   } else {
-    record.message = fmt::format("exit code {} and no report: {}", child.code, last_line(run.folder / "log.txt"));
+    record.message = fmt::format("exit code {} and no report: {}", child.code, find_last_line(run.folder / "log.txt"));
   }
 }
 

@@ -23,7 +23,7 @@ constexpr auto poll_interval = std::chrono::milliseconds(10);
 constexpr int cannot_start = 127;
 
 /// This process's environment with `added` (NAME=value) replacing entries of the same name.
-std::vector<std::string> environment_with(const std::map<std::string, std::string>& added) {
+std::vector<std::string> merge_environment(const std::map<std::string, std::string>& added) {
   std::vector<std::string> all;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -34,14 +34,14 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 }
 
 /// Null-terminated pointers for exec; valid as long as `words`.
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
+std::vector<char*> make_pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
 }
 
-[[noreturn]] void become(const char* program, char* const* arguments, char* const* environment, int log, pid_t parent) {
+[[noreturn]] void execute(const char* program, char* const* arguments, char* const* environment, int log, pid_t parent) {
   setpgid(0, 0);
   unblock_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -67,14 +67,14 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   const std::string name = program.string();
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), name);
-  const std::vector<char*> argv = pointers_to(words);
-  std::vector<std::string> settings = environment_with(environment);
-  const std::vector<char*> envp = pointers_to(settings);
+  const std::vector<char*> argv = make_pointers(words);
+  std::vector<std::string> settings = merge_environment(environment);
+  const std::vector<char*> envp = make_pointers(settings);
   const int log_file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (log_file < 0) fail("{}: cannot be written: {}", log.string(), std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) become(name.c_str(), argv.data(), envp.data(), log_file, parent);
+  if (child == 0) execute(name.c_str(), argv.data(), envp.data(), log_file, parent);
   close(log_file);
   if (child < 0) fail("a run cannot be started: {}", std::strerror(errno));
   setpgid(child, child);  // in the parent too, to avoid a race

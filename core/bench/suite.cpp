@@ -216,9 +216,9 @@ class SuiteReader : YamlReader {
       const auto same = std::count_if(suite_.axes.begin(), suite_.axes.end(),
                                       [&](const BenchAxis& other) { return last(other.key) == last(axis.key); });
       axis.label = same == 1 ? last(axis.key) : axis.key;
-      const bool asked =
+      const bool requested =
           std::any_of(options_.begin(), options_.end(), [&](const AxisOption& o) { return o.key == axis.key; });
-      if (asked) suite_.name += "-" + axis.label;
+      if (requested) suite_.name += "-" + axis.label;
     }
   }
   void add_factorial(std::size_t axis, const std::vector<Setting>& settings) {

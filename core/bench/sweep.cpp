@@ -30,7 +30,7 @@ class Sweep {
     const std::int64_t rounds = suite_.confidence ? suite_.confidence->most_repeats : suite_.repeats;
     for (std::int64_t round = 0; round < rounds; ++round) {
       for (const std::size_t index : round_order(suite_.seed, round, cases_.size())) {
-        if (!wanted(index, round)) continue;
+        if (!needs_run(index, round)) continue;
         if (!run_cases(at_once_with(index, round), round)) return false;
       }
     }
@@ -63,7 +63,7 @@ class Sweep {
     write_suite(suite_, program_, options_.machine, options_.software, sweep_, options_.folder);
   }
 
-  bool stands(const RunRecord& record, std::size_t index, std::int64_t repeat) const {
+  bool can_keep(const RunRecord& record, std::size_t index, std::int64_t repeat) const {
     const BenchCase& item = suite_.cases[index];
     const bool good = record.outcome == RunOutcome::ok;
     const bool same_work = record.case_name == item.name && record.settings == item.settings &&
@@ -79,7 +79,7 @@ class Sweep {
         const fs::path file = run_folder(index, repeat) / "record.json";
         if (!fs::exists(file)) continue;
         const RunRecord record = read_run_record(file);
-        if (!stands(record, index, repeat)) continue;
+        if (!can_keep(record, index, repeat)) continue;
         add(index, record);
         position_ = std::max(position_, record.position + 1);
         ++kept_;
@@ -96,7 +96,7 @@ class Sweep {
     if (again) progress.given_up = true;
   }
 
-  bool wanted(std::size_t index, std::int64_t round) {
+  bool needs_run(std::size_t index, std::int64_t round) {
     const CaseProgress& progress = cases_[index];
     const bool there = std::any_of(progress.records.begin(), progress.records.end(),
                                    [&](const RunRecord& r) { return r.repeat == round; });
@@ -114,7 +114,7 @@ class Sweep {
     if (group.empty()) return {index};
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < cases_.size(); ++i) {
-      if (suite_.cases[i].at_once_with == group && wanted(i, round)) members.push_back(i);
+      if (suite_.cases[i].at_once_with == group && needs_run(i, round)) members.push_back(i);
     }
     return members;
   }

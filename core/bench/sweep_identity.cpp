@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string config_difference(const SuiteCase& before, const BenchCase& now) {
+std::string describe_config_difference(const SuiteCase& before, const BenchCase& now) {
   std::string text;
   for (const Key& key : config_keys()) {
     if (before.work.is_null() || !key.defines_work) continue;
@@ -41,7 +41,7 @@ std::string sweep_difference(const SuiteRecord& before, const Suite& suite, cons
     const auto known = std::find_if(before.cases.begin(), before.cases.end(),
                                     [&](const SuiteCase& other) { return other.name == item.name; });
     if (known == before.cases.end() || known->config_hash == item.config_hash) continue;
-    return fmt::format("{}: {}", item.name, config_difference(*known, item));
+    return fmt::format("{}: {}", item.name, describe_config_difference(*known, item));
   }
   if (std::string difference = software_difference(before.software.value_or(Software{}), now.software);
       before.software && !difference.empty()) {

@@ -18,18 +18,18 @@ Key data_key(std::string name, Member member, std::string help) {
 }
 using Sources = std::vector<DataSourceEntry>;
 /// "tsv and text: ", the start of the help for a key that these sources read.
-std::string readers_among(const Sources& sources, std::string_view key) {
+std::string format_readers(const Sources& sources, std::string_view key) {
   return join_words(names_where(sources, [&](const auto& source) { return source.reads_key(key); }), "and") + ": ";
 }
 /// Makes a key that only some sources read.
 template <typename Member>
 Key source_key(const Sources& all, const std::string& name, Member member, const std::string& help) {
-  return data_key(name, member, readers_among(all, "data." + name) + help);
+  return data_key(name, member, format_readers(all, "data." + name) + help);
 }
 template <typename Member>
 Key column_key(const Sources& all, std::string name, Member member, std::string help) {
   const std::string key = "data.columns." + std::move(name);
-  return make_key(key, readers_among(all, key) + std::move(help), &Config::data, &DataConfig::columns, member);
+  return make_key(key, format_readers(all, key) + std::move(help), &Config::data, &DataConfig::columns, member);
 }
 template <typename Member>
 Key train_key(std::string name, Member member, std::string help) {

@@ -14,7 +14,7 @@ void add_range(json& schema, const Key& key) {
 }
 
 /// The choices; a choice named true or false may also be a boolean.
-json spellings(const Key& key) {
+json list_spellings(const Key& key) {
   json names = key.choices;
   for (const std::string& choice : key.choices) {
     if (choice == "true" || choice == "false") names.push_back(choice == "true");
@@ -23,7 +23,7 @@ json spellings(const Key& key) {
 }
 
 /// A side, or two as text; within a list of sizes, also a list.
-json size_schema(const Key& key, bool listed) {
+json make_size_schema(const Key& key, bool listed) {
   json side = {{"type", listed ? "number" : "integer"}};
   add_range(side, key);
   json forms = {side, {{"type", "string"}, {"pattern", "^[1-9][0-9]*x[1-9][0-9]*$"}}};
@@ -50,14 +50,14 @@ json make_key_schema(const Key& key) {
       break;
     case KeyType::choice:
       if (key.numbered.empty()) {
-        schema["enum"] = spellings(key);
+        schema["enum"] = list_spellings(key);
       } else {
-        schema["anyOf"] = {{{"enum", spellings(key)}},
+        schema["anyOf"] = {{{"enum", list_spellings(key)}},
                            {{"type", "string"}, {"pattern", "^" + key.numbered + ":[0-9]+$"}}};
       }
       break;
     case KeyType::image_size:
-      schema.update(size_schema(key, false));
+      schema.update(make_size_schema(key, false));
       return schema;
     case KeyType::text_list:
       item["type"] = "string";
@@ -69,7 +69,7 @@ json make_key_schema(const Key& key) {
       item["type"] = "boolean";
       break;
     case KeyType::image_size_list:
-      schema.update({{"type", "array"}, {"items", size_schema(key, true)}});
+      schema.update({{"type", "array"}, {"items", make_size_schema(key, true)}});
       return schema;
   }
   const bool list = !item.empty();

@@ -8,8 +8,8 @@ bool DataSourceEntry::reads_key(std::string_view key) const {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-bool DataSourceEntry::gives_targets(const std::vector<std::string>& asked) const {
-  return std::ranges::all_of(asked, [&](const std::string& one) { return std::ranges::count(targets, one) > 0; });
+bool DataSourceEntry::gives_targets(const std::vector<std::string>& requested) const {
+  return std::ranges::all_of(requested, [&](const std::string& one) { return std::ranges::count(targets, one) > 0; });
 }
 
 bool DataSourceEntry::gives_form(SampleForm form) const {

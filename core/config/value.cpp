@@ -94,7 +94,7 @@ std::string read_choice(const Target& target, const YamlValue& value) {
   target.reject(shown(value.text));
 }
 
-std::string_view kind_name(const YamlValue& value) {
+std::string_view name_kind(const YamlValue& value) {
   switch (value.kind) {
     case YamlValue::Kind::null:
       return "nothing";
@@ -131,18 +131,18 @@ nlohmann::json read_listed_size(const Target& target, const YamlValue& value) {
 }
 
 /// Reads [HEIGHT, WIDTH].
-nlohmann::json size_of_pair(const Target& target, const YamlValue& value) {
+nlohmann::json read_size_pair(const Target& target, const YamlValue& value) {
   if (value.items.size() != 2) target.reject("a list of " + std::to_string(value.items.size()));
   std::int64_t sides[2];
   for (std::size_t i = 0; i < 2; ++i) {
-    if (value.items[i].kind != YamlValue::Kind::scalar) target.reject(kind_name(value.items[i]));
+    if (value.items[i].kind != YamlValue::Kind::scalar) target.reject(name_kind(value.items[i]));
     sides[i] = read_integer(target, value.items[i]);
   }
   return to_json(ImageSize(sides[0], sides[1]));
 }
 
 nlohmann::json read_scalar(const Target& target, const YamlValue& value, KeyType type) {
-  if (value.kind != YamlValue::Kind::scalar) target.reject(kind_name(value));
+  if (value.kind != YamlValue::Kind::scalar) target.reject(name_kind(value));
   switch (type) {
     case KeyType::boolean:
       return read_boolean(target, value);
@@ -162,7 +162,7 @@ nlohmann::json read_scalar(const Target& target, const YamlValue& value, KeyType
 }
 
 /// The type of a list's items.
-KeyType item_type(KeyType list) {
+KeyType get_item_type(KeyType list) {
   if (list == KeyType::number_list) return KeyType::number;
   if (list == KeyType::image_size_list) return list;  // its items may be written in more ways than a single size
   return list == KeyType::boolean_list ? KeyType::boolean : KeyType::text;
@@ -175,7 +175,7 @@ YamlValue scalar(std::string_view text) {
   return value;
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
@@ -185,15 +185,15 @@ std::string_view trimmed(std::string_view text) {
 
 nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where) {
   const Target target{key, where};
-  if (key.type == KeyType::image_size && value.kind == YamlValue::Kind::list) return size_of_pair(target, value);
+  if (key.type == KeyType::image_size && value.kind == YamlValue::Kind::list) return read_size_pair(target, value);
   if (!is_list(key.type)) return read_scalar(target, value, key.type);
   const bool is_scalar = value.kind == YamlValue::Kind::scalar;
   if (is_scalar && !key.word.empty() && lower_case(value.text) == key.word) return key.word;
   if (value.kind != YamlValue::Kind::list) {
-    target.reject(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(kind_name(value)));
+    target.reject(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(name_kind(value)));
   }
   nlohmann::json list = nlohmann::json::array();
-  for (const YamlValue& item : value.items) list.push_back(read_scalar(target, item, item_type(key.type)));
+  for (const YamlValue& item : value.items) list.push_back(read_scalar(target, item, get_item_type(key.type)));
   return list;
 }
 
@@ -202,14 +202,14 @@ nlohmann::json check_text(const Key& key, std::string_view text, std::string_vie
   if (key.type == KeyType::boolean && (text == "0" || text == "1")) return text == "1";
   const bool is_pair = key.type == KeyType::image_size && text.starts_with('[');
   if (!is_list(key.type) && !is_pair) return check_value(key, scalar(text), where);
-  text = trimmed(text);
+  text = trim(text);
   if (!key.word.empty() && lower_case(text) == key.word) return key.word;
-  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trimmed(text.substr(1, text.size() - 2));
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trim(text.substr(1, text.size() - 2));
   YamlValue list;
   list.kind = YamlValue::Kind::list;
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
-    list.items.push_back(scalar(trimmed(text.substr(0, comma))));
+    list.items.push_back(scalar(trim(text.substr(0, comma))));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
   return check_value(key, list, where);

@@ -117,8 +117,8 @@ std::int32_t next_token(std::span<const float> logits, const GenerationOptions& 
   const auto likelier = [&](std::int32_t a, std::int32_t b) {
     return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
   };
-  const std::size_t asked = options.temperature > 0 ? options.top_k : 1;
-  const std::size_t kept = asked == 0 ? ids.size() : std::min(asked, ids.size());
+  const std::size_t top_k = options.temperature > 0 ? options.top_k : 1;
+  const std::size_t kept = top_k == 0 ? ids.size() : std::min(top_k, ids.size());
   std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept), ids.end(), likelier);
   if (kept == 1) return ids.front();
   std::vector<double> sums(kept);  // of weights relative to the most likely token's

@@ -57,23 +57,23 @@ class ImageInputs final : public InferenceDataset {
 /// Maps the samples' labels to the model's classes: by name or, where either side has no names, by number.
 std::vector<std::int32_t> find_labels(const DatasetInfo& samples, const DatasetInfo& data, const std::string& folder) {
   const bool named = !label_names(samples).empty() && !label_names(data).empty();
-  std::vector<std::int32_t> truths;
+  std::vector<std::int32_t> labels;
   for (std::int32_t label = 0; label < samples.classes; ++label) {
-    truths.push_back(named ? find_class(data, samples.class_names[static_cast<std::size_t>(label)]) : label);
-    if (truths.back() == no_label || samples.classes != data.classes) {
+    labels.push_back(named ? find_class(data, samples.class_names[static_cast<std::size_t>(label)]) : label);
+    if (labels.back() == no_label || samples.classes != data.classes) {
       fail("{}: has {} classes ({}), which differ from the model's {} ({})", folder, samples.classes,
            listed(samples.class_names), data.classes, listed(data.class_names));
     }
   }
-  return truths;
+  return labels;
 }
 
 void add_samples(const std::string& folder, const std::shared_ptr<const Dataset>& samples, const DatasetInfo& data,
                  std::vector<Image>& images) {
-  const std::vector<std::int32_t> truths = find_labels(samples->info(), data, folder);
+  const std::vector<std::int32_t> labels = find_labels(samples->info(), data, folder);
   for (std::int64_t i = 0; i < samples->size(); ++i) {
     images.push_back(
-        {fmt::format("{}[{}]", folder, i), truths[static_cast<std::size_t>(samples->label(i))], samples, i});
+        {fmt::format("{}[{}]", folder, i), labels[static_cast<std::size_t>(samples->label(i))], samples, i});
   }
 }
 

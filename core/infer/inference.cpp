@@ -82,7 +82,7 @@ LoaderOptions every_input_once(const DeployedModel& model, const InferenceDatase
 }
 
 InferenceReport run_inference(DeployedModel& model, const InferenceDataset& inputs, const InferenceOptions& options,
-                              const std::function<void(const std::string&, const Prediction&)>& answered,
+                              const std::function<void(const std::string&, const Prediction&)>& on_prediction,
                               const std::function<void(std::int64_t)>& progress) {
   const InterruptibleWork interruptible;
   InferenceReport report;
@@ -99,7 +99,7 @@ InferenceReport run_inference(DeployedModel& model, const InferenceDataset& inpu
       require_finite(scores, row, inputs.name(index_of_row(batch, row)));
     }
     for (const Prediction& one : model.task().predictions(batch, scores, options.form)) {
-      answered(inputs.name(one.index), one);
+      on_prediction(inputs.name(one.index), one);
       tally.add(inputs.name(one.index), one);
     }
     tally.add(batch, scores);

@@ -43,10 +43,10 @@ struct InferenceOptions {
   int workers = 2;  // threads that read inputs ahead
 };
 
-/// Calls `answered` for every readable input, in order, and `progress` with the number done. Fills the part of the
+/// Calls `on_prediction` for every readable input, in order, and `progress` with the number done. Fills the part of the
 /// report that depends on the inputs. Throws Error{failed} naming an input whose scores are not finite, Interrupted.
 InferenceReport run_inference(DeployedModel& model, const InferenceDataset& inputs, const InferenceOptions& options,
-                              const std::function<void(const std::string& input, const Prediction& answer)>& answered,
+                              const std::function<void(const std::string& input, const Prediction& prediction)>& on_prediction,
                               const std::function<void(std::int64_t done)>& progress);
 
 }  // namespace ptrain

@@ -9,20 +9,20 @@
 namespace ptrain {
 namespace {
 
-std::string on_one_line(std::string text) {
+std::string escape_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;
 }
 
-std::string json_line(const std::string& input, const Prediction& answer) {
+std::string format_json_line(const std::string& input, const Prediction& answer) {
   Prediction::Json line{{"input", input}};
   line.update(answer.details);
   if (answer.has_label()) line["truth"] = answer.label;
   return line.dump(-1, ' ', false, Prediction::Json::error_handler_t::replace) + "\n";
 }
 
-std::string csv_line(const std::string& input, const Prediction& answer) {
+std::string format_csv_line(const std::string& input, const Prediction& answer) {
   std::string line = csv_field(input) + "," + csv_field(format_answer(answer.label));
   for (const std::string& cell : answer.cells) line += "," + csv_field(cell);
   return line + "\n";
@@ -40,12 +40,12 @@ std::string format_header(PredictionFormat format, const std::vector<std::string
 std::string format_prediction(PredictionFormat format, const std::string& input, const Prediction& answer) {
   switch (format) {
     case PredictionFormat::text:
-      return fmt::format("{}: {}{}\n", on_one_line(input), answer.text,
+      return fmt::format("{}: {}{}\n", escape_line(input), answer.text,
                          answer.is_wrong() ? fmt::format("  (is {})", format_answer(answer.label)) : "");
     case PredictionFormat::jsonl:
-      return json_line(input, answer);
+      return format_json_line(input, answer);
     case PredictionFormat::csv:
-      return csv_line(input, answer);
+      return format_csv_line(input, answer);
   }
   return {};
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr double percentile = 0.99;
 constexpr std::int64_t least_arrivals = 662;  // queries required with one of them late
 
-double next_gap(const RandomStream& random, std::uint64_t index, double rate) {
+double draw_gap(const RandomStream& random, std::uint64_t index, double rate) {
   return -std::log1p(-static_cast<double>(random.uniform(index))) / rate;
 }
 
@@ -35,7 +35,7 @@ Arrivals serve_arrivals(const Server& server, double rate, double bound_ms, doub
   std::uint64_t arrived = 0;
   std::int64_t late = 0;
   double last = 0;
-  double next = next_gap(random, arrived, rate);
+  double next = draw_gap(random, arrived, rate);
   const Stopwatch watch;
   while (static_cast<std::int64_t>(found.latencies.size()) < planned && late <= most_late) {
     InterruptibleWork::check(fmt::format("at {:.1f} samples/s", rate));
@@ -44,14 +44,14 @@ Arrivals serve_arrivals(const Server& server, double rate, double bound_ms, doub
     waiting.clear();
     while (next <= now && static_cast<std::int64_t>(waiting.size()) < server.most) {
       waiting.push_back(next);
-      next += next_gap(random, ++arrived, rate);
+      next += draw_gap(random, ++arrived, rate);
     }
     if (waiting.empty()) continue;
     last = waiting.back();
     server.answer(static_cast<std::int64_t>(waiting.size()));
-    const double answered = watch.seconds();
+    const double finished = watch.seconds();
     for (const double time : waiting) {
-      found.latencies.push_back((answered - time) * 1e3);
+      found.latencies.push_back((finished - time) * 1e3);
       late += found.latencies.back() > bound_ms ? 1 : 0;
     }
   }

@@ -15,10 +15,10 @@ namespace {
 
 constexpr double confidence = 0.95;
 
-double lap_seconds(const BurnInOptions& options) { return std::clamp(options.seconds / 30, 0.01, 2.0); }
+double choose_lap_seconds(const BurnInOptions& options) { return std::clamp(options.seconds / 30, 0.01, 2.0); }
 
 /// The training precision with the fastest matrix product.
-DType paying_precision(const DeviceRates& rates) {
+DType find_fastest_precision(const DeviceRates& rates) {
   DType best = DType::f32;
   double rate = rates.fp32.product.value_or(0);
   for (const auto& [dtype, of] : {std::pair(DType::bf16, &rates.bf16), std::pair(DType::f16, &rates.fp16)}) {
@@ -31,7 +31,7 @@ DType paying_precision(const DeviceRates& rates) {
 
 /// The largest of `sizes` expected to fit several times into half a lap and the memory.
 template <typename Sizes, typename Make>
-std::shared_ptr<BenchmarkOp> largest(const DeviceMemory& memory, const Sizes& sizes, double rate, double seconds,
+std::shared_ptr<BenchmarkOp> find_largest(const DeviceMemory& memory, const Sizes& sizes, double rate, double seconds,
                                      Make make) {
   std::shared_ptr<BenchmarkOp> op = make(sizes.front());
   for (std::size_t i = 1; i < sizes.size(); ++i) {
@@ -44,18 +44,18 @@ std::shared_ptr<BenchmarkOp> largest(const DeviceMemory& memory, const Sizes& si
   return op;
 }
 
-std::vector<BurnInWork> heavy_work(Backend& backend, double seconds) {
+std::vector<BurnInWork> make_heavy_work(Backend& backend, double seconds) {
   KernelOptions options;
   options.exhaustive_search = false;
   options.deterministic = true;
   const DeviceRates rates = cached_device_rates(backend, {});
-  const DType dtype = paying_precision(rates);
+  const DType dtype = find_fastest_precision(rates);
   const PrecisionRates& of = dtype == DType::f32 ? rates.fp32 : dtype == DType::bf16 ? rates.bf16 : rates.fp16;
   std::vector<BurnInWork> work;
   for (const auto& op :
-       {largest(backend.memory(), product_sizes, of.product.value_or(0), seconds,
+       {find_largest(backend.memory(), product_sizes, of.product.value_or(0), seconds,
                 [&](const ProductSize& size) { return make_product(backend, dtype, size, options); }),
-        largest(backend.memory(), convolution_sizes, of.convolution.value_or(0), seconds,
+        find_largest(backend.memory(), convolution_sizes, of.convolution.value_or(0), seconds,
                 [&](const ConvolutionSize& size) { return make_convolution(backend, dtype, size, options); })}) {
     work.push_back({op->cost().flops,
                     [op, &stream = backend.stream()] {
@@ -67,7 +67,7 @@ std::vector<BurnInWork> heavy_work(Backend& backend, double seconds) {
   return work;
 }
 
-double mean(std::span<const double> values) {
+double compute_mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -89,7 +89,7 @@ Check check_drift(const BurnInLaps& laps, const BurnInOptions& options) {
   const Interval change = rank_sum_interval(logs(first), logs(last), confidence);
   const auto percent = [](double log) { return 100 * std::expm1(log); };
   check.found = fmt::format("{:+.1f} % ({:+.1f} to {:+.1f}), {:.0f} to {:.0f} Gop/s", percent(change.estimate),
-                            percent(change.lower), percent(change.upper), mean(first) * 1e-9, mean(last) * 1e-9);
+                            percent(change.lower), percent(change.upper), compute_mean(first) * 1e-9, compute_mean(last) * 1e-9);
   if (percent(change.upper) < -options.drift_percent) {
     check.verdict = CheckVerdict::failed;
   } else if (percent(change.lower) >= -options.drift_percent) {
@@ -125,7 +125,7 @@ BurnInLaps burn_in(std::span<const BurnInWork> work, const BurnInOptions& option
     item.run();
     const double seconds = std::max(1e-9, options.clock() - start);
     repeats.push_back(
-        std::max<std::int64_t>(1, std::llround(lap_seconds(options) / static_cast<double>(work.size()) / seconds)));
+        std::max<std::int64_t>(1, std::llround(choose_lap_seconds(options) / static_cast<double>(work.size()) / seconds)));
     operations += item.operations * static_cast<double>(repeats.back());
   }
   BurnInLaps laps;
@@ -157,7 +157,7 @@ std::vector<Check> check_laps(const BurnInLaps& laps, const BurnInOptions& optio
 }
 
 std::vector<Check> burn_in_device(Backend& backend, const std::string& device, const BurnInOptions& options) {
-  const std::vector<BurnInWork> work = heavy_work(backend, lap_seconds(options));
+  const std::vector<BurnInWork> work = make_heavy_work(backend, choose_lap_seconds(options));
   std::string no_sensors;
   const auto sensors = sensors_or_reason(backend.instruments(), no_sensors);
   const auto between_looks = std::chrono::milliseconds(std::llround(std::clamp(options.seconds, 20.0, 1000.0)));

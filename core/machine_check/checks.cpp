@@ -6,18 +6,18 @@
 namespace ptrain {
 namespace {
 
-std::string figure_text(double value, std::string_view unit) {
+std::string format_figure(double value, std::string_view unit) {
   const bool whole = value >= 100 || value == static_cast<double>(static_cast<std::int64_t>(value));
   return fmt::format("{:.{}f}{}{}", value, whole ? 0 : value >= 10 ? 1 : 2, unit.empty() ? "" : " ", unit);
 }
 
-std::string expected_text(const MachineMetric& key, const ExpectedFigure& expected) {
-  std::string text = figure_text(expected.value, key.unit);
+std::string format_expected(const MachineMetric& key, const ExpectedFigure& expected) {
+  std::string text = format_figure(expected.value, key.unit);
   if (expected.tolerance > 0) text += fmt::format(" - {:.0f} %", 100 * expected.tolerance);
   return expected.source.empty() ? text : fmt::format("{} ({})", text, expected.source);
 }
 
-bool holds(MetricRule kind, double found, const ExpectedFigure& expected) {
+bool meets_expectation(MetricRule kind, double found, const ExpectedFigure& expected) {
   switch (kind) {
     case MetricRule::same:
       return found == expected.value;
@@ -34,8 +34,8 @@ Check check_figure(const MachineMetric& key, const std::optional<double>& found,
                    const std::optional<ExpectedFigure>& expected) {
   Check check;
   check.what = key.what;
-  if (found) check.found = figure_text(*found, key.unit);
-  if (expected) check.expected = expected_text(key, *expected);
+  if (found) check.found = format_figure(*found, key.unit);
+  if (expected) check.expected = format_expected(key, *expected);
   if (!expected) {
     check.reason = found ? "no expected value" : "not reported, and no expected value";
   } else if (!found && key.kind == MetricRule::measured && expected->source != "highest") {
@@ -44,7 +44,7 @@ Check check_figure(const MachineMetric& key, const std::optional<double>& found,
   } else if (!found) {
     check.reason = "not reported by the device";
   } else {
-    check.verdict = holds(key.kind, *found, *expected) ? CheckVerdict::ok : CheckVerdict::failed;
+    check.verdict = meets_expectation(key.kind, *found, *expected) ? CheckVerdict::ok : CheckVerdict::failed;
   }
   return check;
 }
@@ -96,12 +96,12 @@ std::int64_t CheckReport::count(CheckVerdict verdict) const {
 }
 
 std::vector<Check> check_metrics(DeviceClass part, const ProbedDevice& device, const DeviceMetrics& expected,
-                                 const ExpectedMachine& file, const ExpectedFigures& usual) {
+                                 const ExpectedMachine& file, const ExpectedFigures& defaults) {
   std::vector<Check> checks{check_text("model", device.facts, expected)};
   if (part == DeviceClass::gpu) checks.push_back(check_text("driver", device.facts, expected));
   for (const MachineMetric& key : machine_metrics()) {
     if (!key.belongs_to(part)) continue;
-    std::optional<ExpectedFigure> wanted = find(usual, key.name);
+    std::optional<ExpectedFigure> wanted = find(defaults, key.name);
     if (const auto value = find(expected.figures, key.name))
       wanted = ExpectedFigure{*value, choose_tolerance(key, file), "file"};
     checks.push_back(check_figure(key, find(device.facts.figures, key.name), wanted));

@@ -53,9 +53,9 @@ struct ProbedDevice {
   DeviceMetrics facts;
 };
 
-/// Checks every metric of `part` against `expected` from a file, with its tolerance, else against `usual`.
+/// Checks every metric of `part` against `expected` from a file, with its tolerance, else against `defaults`.
 std::vector<Check> check_metrics(DeviceClass part, const ProbedDevice& device, const DeviceMetrics& expected,
-                                 const ExpectedMachine& file, const ExpectedFigures& usual);
+                                 const ExpectedMachine& file, const ExpectedFigures& defaults);
 
 /// Checks that only its power limit held the GPU's clocks down; null `seen`: no sensors, for `reason`.
 Check check_throttling(const std::string& device, const std::optional<GpuReport>& seen, const std::string& reason);

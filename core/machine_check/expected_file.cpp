@@ -52,7 +52,7 @@ class ExpectedReader : YamlReader {
 };
 
 /// Quotes text for YAML in single quotes, where only the quote itself is special.
-std::string quoted(const std::string& text) {
+std::string quote_yaml(const std::string& text) {
   std::string quotes;
   for (const char c : text) quotes += c == '\'' ? "''" : std::string(1, c);
   return "'" + quotes + "'";
@@ -61,7 +61,7 @@ std::string quoted(const std::string& text) {
 std::string format_yaml(std::string_view name, const DeviceMetrics& part) {
   if (part.empty()) return {};
   std::string yaml = fmt::format("{}:\n", name);
-  for (const auto& [key, text] : part.texts) yaml += fmt::format("  {}: {}\n", key, quoted(text));
+  for (const auto& [key, text] : part.texts) yaml += fmt::format("  {}: {}\n", key, quote_yaml(text));
   for (const MachineMetric& key : machine_metrics()) {
     const auto found = part.figures.find(key.name);
     if (found == part.figures.end() || key.kind == MetricRule::most) continue;  // errors are never expected

@@ -51,7 +51,7 @@ ProbedGpu probe_gpu(Backend& backend, int index) {
   for (const auto& [library, version] : info.versions) {
     if (library.ends_with("driver")) facts.texts["driver"] = version;
   }
-  gpu.usual = default_expectations(condition, find_datasheet(device.name));
+  gpu.defaults = default_expectations(condition, find_datasheet(device.name));
   return gpu;
 }
 
@@ -60,7 +60,7 @@ std::vector<Check> check_cpu(const ProbedDevice& cpu, const ExpectedMachine& exp
 }
 
 std::vector<Check> check_gpu(const ProbedGpu& gpu, const ExpectedMachine& expected) {
-  std::vector<Check> checks = check_metrics(DeviceClass::gpu, gpu.device, expected.gpu, expected, gpu.usual);
+  std::vector<Check> checks = check_metrics(DeviceClass::gpu, gpu.device, expected.gpu, expected, gpu.defaults);
   checks.push_back(check_throttling(gpu.device.name, gpu.watched, gpu.no_sensors));
   return checks;
 }

@@ -25,14 +25,14 @@ constexpr std::array<std::string_view, 16> listed_features = {
     "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "amx_fp16", "asimd",    "bf16"};
 
 /// First line of a small file of /proc or /sys; empty when unreadable.
-std::string first_line(const std::string& path) {
+std::string read_first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   return line;
 }
 
-std::string operating_system() {
+std::string read_operating_system() {
   std::ifstream file("/etc/os-release");
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("PRETTY_NAME=")) continue;
@@ -43,9 +43,9 @@ std::string operating_system() {
   return "Linux";
 }
 
-Noise noise() {
-  const std::string governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
-  const std::string load = first_line("/proc/loadavg");
+Noise read_noise() {
+  const std::string governor = read_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  const std::string load = read_first_line("/proc/loadavg");
   Noise found;
   if (!governor.empty()) found.governor = governor;
   if (!load.empty()) found.load_average_1m = std::stod(load);
@@ -95,13 +95,13 @@ EnvironmentReport capture_environment(const EnvironmentRequest& request) {
   uname(&kernel);
   EnvironmentReport environment;
   environment.time = utc_time();
-  environment.os = operating_system();
+  environment.os = read_operating_system();
   environment.kernel = fmt::format("{} {}", kernel.sysname, kernel.release);
   environment.cpu = read_cpu();
   environment.threads = request.threads;
   environment.memory_bytes = memory_bytes();
   environment.memory_limit_bytes = control_group_limits().memory_bytes;
-  environment.noise = noise();
+  environment.noise = read_noise();
   environment.devices = request.devices;
   environment.libraries = request.libraries;
   environment.rates = request.rates;

@@ -15,7 +15,7 @@ namespace ptrain {
 namespace {
 
 /// The complete lines of a log up to a step.
-std::string kept_lines(const std::filesystem::path& path, std::int64_t through_step) {
+std::string read_kept_lines(const std::filesystem::path& path, std::int64_t through_step) {
   if (through_step == 0 || !std::filesystem::exists(path)) return {};
   std::string kept;
   std::istringstream lines(read_file(path));
@@ -31,7 +31,7 @@ std::string kept_lines(const std::filesystem::path& path, std::int64_t through_s
 
 MetricsLog::MetricsLog(const std::filesystem::path& path, std::int64_t keep_through_step) : path_(path) {
   make_folder(path.parent_path());
-  write_file_atomic(path, kept_lines(path, keep_through_step));
+  write_file_atomic(path, read_kept_lines(path, keep_through_step));
   descriptor_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (descriptor_ < 0) fail("{}: cannot be written: {}", path.string(), std::strerror(errno));
 }

@@ -56,15 +56,15 @@ constexpr const char* needed_members[] = {"/status",
                                           "/kernels"};
 
 /// The schema without requirements that later or earlier versions may not meet.
-json relaxed(json schema) {
+json relax(json schema) {
   schema.erase("required");
   if (schema.value("additionalProperties", json()) == false) schema.erase("additionalProperties");
   for (const char* part : {"properties", "items", "additionalProperties"}) {
     if (!schema.contains(part) || !schema[part].is_object()) continue;
     if (part == std::string_view("properties")) {
-      for (auto& [name, child] : schema[part].items()) child = relaxed(child);
+      for (auto& [name, child] : schema[part].items()) child = relax(child);
     } else {
-      schema[part] = relaxed(schema[part]);
+      schema[part] = relax(schema[part]);
     }
   }
   return schema;
@@ -89,7 +89,7 @@ void require_values_of_keys(const std::filesystem::path& path, const json& confi
 }  // namespace
 
 Report read_report(const std::filesystem::path& path) {
-  static const json schema = relaxed(report_schema()), first_schema = relaxed(report_schema_version_1());
+  static const json schema = relax(report_schema()), first_schema = relax(report_schema_version_1());
   json report = read_json(path);
   const bool first = is_of_version_1(report);
   check_document(path, report, first ? first_schema : schema);

@@ -24,7 +24,7 @@ bool has_any_type(const json& value, const json& types) {
   return std::any_of(types.begin(), types.end(), [&](const json& type) { return has_type(value, type); });
 }
 
-std::string range_problem(const json& value, const json& schema, const std::string& path) {
+std::string find_range_problem(const json& value, const json& schema, const std::string& path) {
   if (!value.is_number()) return {};
   const double number = value;
   const bool fits = (!schema.contains("minimum") || number >= schema["minimum"].get<double>()) &&
@@ -34,9 +34,9 @@ std::string range_problem(const json& value, const json& schema, const std::stri
   return fits ? std::string() : fmt::format("{}: {} is out of range", path, value.dump());
 }
 
-std::string problem_at(const json& value, const json& schema, const std::string& path);
+std::string find_problem(const json& value, const json& schema, const std::string& path);
 
-std::string object_problem(const json& value, const json& schema, const std::string& path) {
+std::string find_object_problem(const json& value, const json& schema, const std::string& path) {
   for (const auto& name : schema.value("required", json::array())) {
     if (!value.contains(name.get<std::string>())) return fmt::format("{}: {} is missing", path, name.dump());
   }
@@ -45,10 +45,10 @@ std::string object_problem(const json& value, const json& schema, const std::str
     const std::string child_path = path == "/" ? path + name : path + "/" + name;
     std::string problem;
     if (properties.contains(name)) {
-      problem = problem_at(child, properties[name], child_path);
+      problem = find_problem(child, properties[name], child_path);
     } else if (schema.contains("additionalProperties")) {
       const json& other = schema["additionalProperties"];
-      if (other.is_object()) problem = problem_at(child, other, child_path);
+      if (other.is_object()) problem = find_problem(child, other, child_path);
       if (other == false) problem = fmt::format("{}: is not in the schema", child_path);
     }
     if (!problem.empty()) return problem;
@@ -57,17 +57,17 @@ std::string object_problem(const json& value, const json& schema, const std::str
 }
 
 /// "" when the value fits one of the alternatives, else the problem with the last of them.
-std::string alternatives_problem(const json& value, const json& schema, const std::string& path) {
+std::string find_alternatives_problem(const json& value, const json& schema, const std::string& path) {
   std::string problem;
   for (const json& alternative : schema["anyOf"]) {
-    problem = problem_at(value, alternative, path);
+    problem = find_problem(value, alternative, path);
     if (problem.empty()) return problem;
   }
   return problem;
 }
 
-std::string problem_at(const json& value, const json& schema, const std::string& path) {
-  if (schema.contains("anyOf")) return alternatives_problem(value, schema, path);
+std::string find_problem(const json& value, const json& schema, const std::string& path) {
+  if (schema.contains("anyOf")) return find_alternatives_problem(value, schema, path);
   if (schema.contains("type") && !has_any_type(value, schema["type"])) {
     return fmt::format("{}: expected {}, got {}", path, schema["type"].dump(), value.type_name());
   }
@@ -80,11 +80,11 @@ std::string problem_at(const json& value, const json& schema, const std::string&
       return fmt::format("{}: expected one of {}", path, choices.dump());
     }
   }
-  if (std::string problem = range_problem(value, schema, path); !problem.empty()) return problem;
-  if (value.is_object()) return object_problem(value, schema, path);
+  if (std::string problem = find_range_problem(value, schema, path); !problem.empty()) return problem;
+  if (value.is_object()) return find_object_problem(value, schema, path);
   if (!value.is_array() || !schema.contains("items")) return {};
   for (std::size_t i = 0; i < value.size(); ++i) {
-    std::string problem = problem_at(value[i], schema["items"], fmt::format("{}/{}", path, i));
+    std::string problem = find_problem(value[i], schema["items"], fmt::format("{}/{}", path, i));
     if (!problem.empty()) return problem;
   }
   return {};
@@ -92,6 +92,6 @@ std::string problem_at(const json& value, const json& schema, const std::string&
 
 }  // namespace
 
-std::string schema_problem(const json& value, const json& schema) { return problem_at(value, schema, "/"); }
+std::string schema_problem(const json& value, const json& schema) { return find_problem(value, schema, "/"); }
 
 }  // namespace ptrain

@@ -58,7 +58,7 @@ void add(Evaluation& evaluation, MetricValue metric) {
   if (metric.value || evaluation.metrics.empty()) evaluation.metrics.push_back(std::move(metric));
 }
 
-MetricValue with_binomial_error(MetricValue metric, std::int64_t samples) {
+MetricValue add_binomial_error(MetricValue metric, std::int64_t samples) {
   metric.unit = "of 1";
   if (metric.value && samples > 0) {
     metric.standard_error = std::sqrt(*metric.value * (1 - *metric.value) / static_cast<double>(samples));
@@ -68,8 +68,8 @@ MetricValue with_binomial_error(MetricValue metric, std::int64_t samples) {
 
 void add_classes(Evaluation& evaluation, const AccuracyVersion1& a) {
   const std::int64_t samples = a.eval_samples;
-  add(evaluation, with_binomial_error(make_metric("top1", "top-1", MetricKind::fraction, a.top1), samples));
-  add(evaluation, with_binomial_error(make_metric("top5", "top-5", MetricKind::fraction, a.top5), samples));
+  add(evaluation, add_binomial_error(make_metric("top1", "top-1", MetricKind::fraction, a.top1), samples));
+  add(evaluation, add_binomial_error(make_metric("top5", "top-5", MetricKind::fraction, a.top5), samples));
   add(evaluation, make_metric("f1", "F1", MetricKind::score, a.f1));
   add(evaluation, make_metric("macro_f1", "macro F1", MetricKind::score, a.macro_f1));
   add(evaluation, make_metric("mcc", "MCC", MetricKind::score, a.mcc));
@@ -83,7 +83,7 @@ void add_values(Evaluation& evaluation, const ValuesVersion1& values) {
   add(evaluation, make_metric("mse", "MSE", MetricKind::amount, values.mse));
 }
 
-json schema_of_accuracy() { return schema_of_fields<AccuracyVersion1>("of an evaluation"); }
+json make_accuracy_schema() { return schema_of_fields<AccuracyVersion1>("of an evaluation"); }
 
 }  // namespace
 
@@ -98,11 +98,11 @@ json report_schema_version_1() {
   schema["title"] = version;
   json& properties = schema["properties"];
   properties["schema"]["const"] = version;
-  properties["accuracy"] = schema_of_accuracy();
+  properties["accuracy"] = make_accuracy_schema();
   properties["accuracy"]["type"] = {"object", "null"};
   properties.erase("evaluation");
   json& evaluation = properties["evaluations"]["items"];
-  evaluation["properties"]["accuracy"] = schema_of_accuracy();
+  evaluation["properties"]["accuracy"] = make_accuracy_schema();
   evaluation["properties"].erase("evaluation");
   for (json* required : {&schema["required"], &evaluation["required"]}) {
     for (json& name : *required) name = name == "evaluation" ? json("accuracy") : name;

@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-std::string head(const char* name, const char* help, const char* type) {
+std::string format_head(const char* name, const char* help, const char* type) {
   return fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
 }
 
@@ -18,7 +18,7 @@ void Histogram::add(double value) {
 }
 
 std::string Histogram::text(const std::string& name, const std::string& help) const {
-  std::string lines = head(name.c_str(), help.c_str(), "histogram");
+  std::string lines = format_head(name.c_str(), help.c_str(), "histogram");
   for (std::size_t i = 0; i < bounds_.size(); ++i) {
     lines += fmt::format("{}_bucket{{le=\"{:g}\"}} {}\n", name, bounds_[i], counts_[i]);
   }
@@ -43,15 +43,15 @@ void ServeMetrics::count_batch(std::int64_t inputs) {
 
 std::string ServeMetrics::text(std::size_t queue_length) const {
   const std::lock_guard lock(mutex_);
-  std::string lines = head("ptrain_requests_total", "Inference requests, by HTTP status.", "counter");
+  std::string lines = format_head("ptrain_requests_total", "Inference requests, by HTTP status.", "counter");
   std::int64_t errors = 0;
   for (const auto& [status, count] : requests_) {
     lines += fmt::format("ptrain_requests_total{{code=\"{}\"}} {}\n", status, count);
     errors += status >= 400 ? count : 0;
   }
-  lines += head("ptrain_request_errors_total", "Inference requests that failed.", "counter");
+  lines += format_head("ptrain_request_errors_total", "Inference requests that failed.", "counter");
   lines += fmt::format("ptrain_request_errors_total {}\n", errors);
-  lines += head("ptrain_queue_length", "Requests waiting for a batch.", "gauge");
+  lines += format_head("ptrain_queue_length", "Requests waiting for a batch.", "gauge");
   lines += fmt::format("ptrain_queue_length {}\n", queue_length);
   lines += seconds_.text("ptrain_request_seconds", "Time from a request's last byte to its response.");
   return lines + batch_sizes_.text("ptrain_batch_size", "Inputs computed at once.");

@@ -18,9 +18,9 @@ using nlohmann::json;
 constexpr const char* text_input = "text";
 constexpr std::int64_t largest_tensor = std::int64_t{1} << 28;
 
-std::string text_of_json(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string to_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-const char* datatype_name(TensorType type) {
+const char* name_datatype(TensorType type) {
   switch (type) {
     case TensorType::u8:
       return "UINT8";
@@ -34,7 +34,7 @@ const char* datatype_name(TensorType type) {
   return nullptr;
 }
 
-const char* datatype_name(DType dtype) {
+const char* name_datatype(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return "FP32";
@@ -62,12 +62,12 @@ json to_data(const HostTensor& tensor) {
   }
 }
 
-json tensor_metadata(std::string_view name, const char* datatype, const std::vector<std::int64_t>& shape) {
+json describe_tensor(std::string_view name, const char* datatype, const std::vector<std::int64_t>& shape) {
   return {{"name", name}, {"datatype", datatype}, {"shape", shape}};
 }
 
 /// Encodes the sentences of an input named `text` by the model's vocabulary.
-Batch batch_of_texts(const DatasetInfo& data, const TextEncoder& encoder, std::span<const std::string> texts,
+Batch encode_texts(const DatasetInfo& data, const TextEncoder& encoder, std::span<const std::string> texts,
                      std::int64_t most) {
   if (texts.empty()) fail_usage("{}: is empty: expected at least one input", text_input);
   if (static_cast<std::int64_t>(texts.size()) > most) {
@@ -96,7 +96,7 @@ bool wants_output(const json& request, std::string_view name) {
 }  // namespace
 
 ServiceAnswer error_answer(int status, const std::string& message) {
-  return {status, text_of_json({{"error", message}})};
+  return {status, to_text({{"error", message}})};
 }
 
 ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> outputs, std::string name,
@@ -112,20 +112,20 @@ ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> ou
 }
 
 ServiceAnswer ModelService::server() const {
-  return {200, text_of_json({{"name", "ptrain"}, {"version", build_info().version}, {"extensions", json::array()}})};
+  return {200, to_text({{"name", "ptrain"}, {"version", build_info().version}, {"extensions", json::array()}})};
 }
 
 ServiceAnswer ModelService::model() const {
   json inputs = json::array();
-  if (encoder_) inputs.push_back(tensor_metadata(text_input, "BYTES", {-1}));
+  if (encoder_) inputs.push_back(describe_tensor(text_input, "BYTES", {-1}));
   for (const ClientTensor& tensor : client_tensors(data_)) {
-    inputs.push_back(tensor_metadata(tensor.name, datatype_name(tensor.type), tensor.shape));
+    inputs.push_back(describe_tensor(tensor.name, name_datatype(tensor.type), tensor.shape));
   }
   json outputs = json::array();
   for (const TensorSpec& output : outputs_) {
-    outputs.push_back(tensor_metadata(output.name, datatype_name(output.dtype), with_rows(-1, output.shape).dims()));
+    outputs.push_back(describe_tensor(output.name, name_datatype(output.dtype), with_rows(-1, output.shape).dims()));
   }
-  return {200, text_of_json({{"name", name_},
+  return {200, to_text({{"name", name_},
                              {"versions", json::array()},
                              {"platform", "ptrain"},
                              {"inputs", inputs},
@@ -146,7 +146,7 @@ Batch ModelService::batch_of_body(const json& request) const {
   for (const json& input : *inputs) tensors.push_back(parse_tensor(input, largest_tensor));
   if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
     if (!tensors[0].texts_given) fail_usage("{}: datatype: expected BYTES", text_input);
-    return batch_of_texts(data_, *encoder_, tensors[0].texts, most_);
+    return encode_texts(data_, *encoder_, tensors[0].texts, most_);
   }
   std::vector<InputTensor> views;
   for (const RequestTensor& tensor : tensors) {
@@ -170,17 +170,17 @@ void ModelService::require_outputs(const json& request) const {
   }
 }
 
-ServiceAnswer ModelService::answered(const json& request, const Batch& answers) const {
+ServiceAnswer ModelService::make_answer(const json& request, const Batch& answers) const {
   json outputs = json::array();
   for (const auto& [spec, tensor] : answers.entries()) {
     if (!wants_output(request, spec.name)) continue;
-    json output = tensor_metadata(spec.name, datatype_name(spec.dtype), tensor.shape().dims());
+    json output = describe_tensor(spec.name, name_datatype(spec.dtype), tensor.shape().dims());
     output["data"] = to_data(tensor);
     outputs.push_back(std::move(output));
   }
   json answer{{"model_name", name_}, {"outputs", std::move(outputs)}};
   if (const auto id = request.find("id"); id != request.end() && id->is_string()) answer["id"] = *id;
-  return {200, text_of_json(answer)};
+  return {200, to_text(answer)};
 }
 
 ServiceAnswer ModelService::infer(std::string_view body) const {
@@ -191,7 +191,7 @@ ServiceAnswer ModelService::infer(std::string_view body) const {
       if (request.is_discarded())
         return error_answer(400, fmt::format("the body is not complete JSON of at most {} levels", deepest_json));
       Batch batch = batch_of_body(request);
-      return answered(request, task_.answers(batcher_.submit(std::move(batch))));
+      return make_answer(request, task_.answers(batcher_.submit(std::move(batch))));
     } catch (const QueueFull& full) {
       return error_answer(503, full.what());
     } catch (const Error& error) {

@@ -38,7 +38,7 @@ class ModelService {
 
  private:
   Batch batch_of_body(const nlohmann::json& request) const;
-  ServiceAnswer answered(const nlohmann::json& request, const Batch& answers) const;
+  ServiceAnswer make_answer(const nlohmann::json& request, const Batch& answers) const;
   void require_outputs(const nlohmann::json& request) const;
 
   const DatasetInfo& data_;

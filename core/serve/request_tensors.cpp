@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr std::size_t most_axes = 8;
 
-const json& member(const json& object, const char* name, const char* where, bool (*fits)(const json&),
+const json& get_member(const json& object, const char* name, const char* where, bool (*fits)(const json&),
                    const char* expected) {
   if (!object.is_object()) fail_usage("{}: expected an object", where);
   const auto found = object.find(name);
@@ -101,11 +101,11 @@ RequestTensor parse_tensor(const json& input, std::int64_t most_elements) {
   const auto text = [](const json& value) { return value.is_string(); };
   const auto list = [](const json& value) { return value.is_array(); };
   RequestTensor tensor;
-  tensor.name = member(input, "name", "inputs", text, "a text").get<std::string>();
+  tensor.name = get_member(input, "name", "inputs", text, "a text").get<std::string>();
   const std::string where = tensor.name.substr(0, 40);
-  tensor.shape = parse_shape(member(input, "shape", where.c_str(), list, "a list"), where, most_elements);
-  const auto datatype = member(input, "datatype", where.c_str(), text, "a text").get<std::string>();
-  take_data(member(input, "data", where.c_str(), list, "a list"), datatype, tensor);
+  tensor.shape = parse_shape(get_member(input, "shape", where.c_str(), list, "a list"), where, most_elements);
+  const auto datatype = get_member(input, "datatype", where.c_str(), text, "a text").get<std::string>();
+  take_data(get_member(input, "data", where.c_str(), list, "a list"), datatype, tensor);
   std::size_t elements = 1;
   for (const std::int64_t side : tensor.shape) elements *= static_cast<std::size_t>(side);
   const std::size_t found = tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / width(tensor.type);

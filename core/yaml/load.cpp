@@ -17,7 +17,7 @@ namespace ptrain {
 namespace {
 
 /// The last component of every key and section directly below `section` ("" for the top).
-std::vector<std::string> names_below(std::string_view section) {
+std::vector<std::string> list_names_below(std::string_view section) {
   std::vector<std::string> names;
   const std::string prefix = section.empty() ? "" : std::string(section) + ".";
   for (const Key& key : config_keys()) {
@@ -29,7 +29,7 @@ std::vector<std::string> names_below(std::string_view section) {
   return names;
 }
 
-std::vector<std::string> all_names() {
+std::vector<std::string> list_all_names() {
   std::vector<std::string> names;
   for (const Key& key : config_keys()) names.push_back(key.name);
   return names;
@@ -44,14 +44,14 @@ bool is_plain(std::string_view name) {
 
 [[noreturn]] void reject_unknown(std::string_view where, std::string_view section, const std::string& name) {
   const std::string full = section.empty() ? name : std::string(section) + "." + name;
-  std::string hint = did_you_mean(name, names_below(section));
+  std::string hint = did_you_mean(name, list_names_below(section));
   if (!hint.empty() && !section.empty()) hint.insert(hint.find("mean ") + 5, std::string(section) + ".");
   if (hint.empty()) {  // a key of another section
     for (const Key& key : config_keys()) {
       if (hint.empty() && key.name.ends_with("." + name)) hint = "; did you mean " + key.name + "?";
     }
   }
-  if (hint.empty()) hint = did_you_mean(full, all_names());
+  if (hint.empty()) hint = did_you_mean(full, list_all_names());
   fail_usage("{}: {}: unknown key{}", where, is_plain(full) ? full : shown(full), hint);
 }
 

@@ -100,14 +100,14 @@ const std::vector<Rule> rules = {
      "dist.ranks"},
 };
 
-std::string value_text(const Config& config, std::string_view key) {
+std::string format_value(const Config& config, std::string_view key) {
   const nlohmann::json value = find_key(key)->get(config);
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 /// Keys that other models or data sources read, but not the chosen one.
 template <typename Entry>
-std::vector<std::string_view> keys_of_others(const Entry& chosen, const std::vector<Entry>& all) {
+std::vector<std::string_view> find_keys_of_others(const Entry& chosen, const std::vector<Entry>& all) {
   std::vector<std::string_view> keys;
   for (const Entry& entry : all) {
     for (const std::string& key : entry.keys) {
@@ -126,11 +126,11 @@ void note_unread(LoadedConfig& loaded, const Catalogs& catalogs) {
       const std::string& origin = loaded.origins.at(std::string(key));
       if (origin == "default") continue;
       loaded.notes.push_back(
-          fmt::format("{}: {}: not read with {} {}", origin, key, because, value_text(config, because)));
+          fmt::format("{}: {}: not read with {} {}", origin, key, because, format_value(config, because)));
     }
   };
-  note(keys_of_others(config.model.entry, catalogs.models()), "model.name");
-  note(keys_of_others(catalogs.find_source(config.data.source), catalogs.sources()), "data.source");
+  note(find_keys_of_others(config.model.entry, catalogs.models()), "model.name");
+  note(find_keys_of_others(catalogs.find_source(config.data.source), catalogs.sources()), "data.source");
   for (const Rule& rule : rules) {
     if (!rule.read(config)) note(rule.keys, rule.because);
   }

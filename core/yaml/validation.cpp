@@ -51,7 +51,7 @@ void check_table(const DataConfig& data, const Rejection& reject) {
 }
 
 /// Names of the sources that give samples of this form, for a message.
-std::string sources_giving(SampleForm form, const Catalogs& catalogs) {
+std::string list_sources_giving(SampleForm form, const Catalogs& catalogs) {
   const std::vector<std::string> names =
       names_where(catalogs.sources(), [&](const DataSourceEntry& source) { return source.gives_form(form); });
   return names.size() > 2 ? fmt::format("{}", fmt::join(names, "|")) : join_words(names, "or");
@@ -61,7 +61,7 @@ void check_data(const Config& config, const Catalogs& catalogs, const Rejection&
   const ModelEntry& model = config.model.entry;
   const DataSourceEntry& source = catalogs.find_source(config.data.source);
   if (!source.gives_form(model.form())) {
-    reject("data.source", "{} reads {}, got {}", model.name, sources_giving(model.form(), catalogs), source.name);
+    reject("data.source", "{} reads {}, got {}", model.name, list_sources_giving(model.form(), catalogs), source.name);
   }
   if (source.reads_key("data.path") && config.data.path.empty()) {
     reject("data.path", "required by data.source {}: the folder of the data set", source.name);
@@ -111,12 +111,12 @@ void check_images(const Config& config, const Rejection& reject) {
   const DataKind kind = config.model.entry.reads;
   if (kind == DataKind::image) return;
   const TrainConfig& train = config.train;
-  const std::pair<const char*, bool> asked[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
+  const std::pair<const char*, bool> image_keys[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
                                                 {"train.resize.from", train.resize.from < 1},
                                                 {"train.mixup", train.mixup > 0},
                                                 {"train.cutmix", train.cutmix > 0},
                                                 {"eval.flip", config.eval.flip}};
-  for (const auto& [key, set] : asked) {
+  for (const auto& [key, set] : image_keys) {
     if (set) reject(key, "{} reads {}", config.model.entry.name, kind == DataKind::table ? "tables" : "text");
   }
 }

@@ -10,9 +10,9 @@
 namespace ptrain {
 namespace {
 
-std::string name_of_effect(const Effect& effect) { return fmt::format("{}", fmt::join(effect.changes, " x ")); }
+std::string format_name(const Effect& effect) { return fmt::format("{}", fmt::join(effect.changes, " x ")); }
 
-std::string range_text(const Effect& effect) {
+std::string format_range(const Effect& effect) {
   if (!effect.interval.bounded) return "-";
   return fmt::format("{:+.2f} to {:+.2f}", effect.interval.lower, effect.interval.upper);
 }
@@ -23,9 +23,9 @@ const LatexColumn latex_columns[] = {{"Effect on"},           {"of"},         {"
 
 std::vector<std::string> format_cells(const EffectsReport& report, const Effect& effect) {
   return {format_title(report, effect.response),
-          name_of_effect(effect),
+          format_name(effect),
           fmt::format("{:+.2f} {}", effect.interval.estimate, effect.unit),
-          range_text(effect),
+          format_range(effect),
           std::to_string(effect.combinations),
           std::to_string(effect.runs)};
 }
@@ -45,7 +45,7 @@ std::string format_title(const EffectsReport& report, Response response) {
 
 std::string effects_text(const EffectsReport& report) {
   std::size_t width = 0;
-  for (const Effect& effect : report.effects) width = std::max(width, name_of_effect(effect).size());
+  for (const Effect& effect : report.effects) width = std::max(width, format_name(effect).size());
   std::string text;
   for (const Response response : all_responses) {
     bool first = true;
@@ -56,8 +56,8 @@ std::string effects_text(const EffectsReport& report) {
                             format_title(report, response), effect.unit);
       }
       first = false;
-      text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}  n {}{}\n", name_of_effect(effect), width,
-                          effect.interval.estimate, range_text(effect), effect.runs, is_clear(effect) ? "  *" : "");
+      text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}  n {}{}\n", format_name(effect), width,
+                          effect.interval.estimate, format_range(effect), effect.runs, is_clear(effect) ? "  *" : "");
     }
   }
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);

@@ -9,7 +9,7 @@ namespace {
 using nlohmann::json;
 
 /// Escapes a label's value.
-std::string label_value(const std::string& value) {
+std::string escape_label(const std::string& value) {
   std::string text;
   for (const char c : value) {
     if (c == '\\' || c == '"') text += '\\';
@@ -39,9 +39,9 @@ class Gauges {
 
 std::string export_prometheus(const ExportInput& input) {
   const Report& report = input.report;
-  Gauges gauges(fmt::format("run=\"{}\",model=\"{}\",amp=\"{}\",dtype=\"{}\",config=\"{}\"", label_value(input.name),
-                            label_value(report.model.name), label_value(report.amp.level), report.amp.dtype,
-                            label_value(report.config_hash)));
+  Gauges gauges(fmt::format("run=\"{}\",model=\"{}\",amp=\"{}\",dtype=\"{}\",config=\"{}\"", escape_label(input.name),
+                            escape_label(report.model.name), escape_label(report.amp.level), report.amp.dtype,
+                            escape_label(report.config_hash)));
   gauges.add("run_ok", "1 when the run ended well", report.status == RunStatus::ok ? 1 : 0);
   gauges.add("start_time_seconds", "start of the run, seconds since 1970", exports::start_time(report));
   gauges.add("wall_seconds", "time of the whole command", report.progress.wall_seconds);

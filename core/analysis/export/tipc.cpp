@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 /// Formats a step as PaddleClas and PaddleNLP log it; the scripts find each value as a separate word.
-std::string step_line(const StepLine& line) {
+std::string format_step(const StepLine& line) {
   return fmt::format(
       "[Train] epoch: {:.3f} step: {} lr: {:.6g} loss: {} batch_cost: {:.5f} s reader_cost: {:.5f} s ips: {:.3f} "
       "samples/s\n",
@@ -25,7 +25,7 @@ std::string export_tipc(const ExportInput& input) {
   const Report& report = input.report;
   std::string text;
   for (const MetricsLine& line : input.metrics) {
-    if (const auto* step = std::get_if<StepLine>(&line)) text += step_line(*step);
+    if (const auto* step = std::get_if<StepLine>(&line)) text += format_step(*step);
   }
   const std::int64_t ranks = exports::devices(report), batch = restore_config(report).data.batch_size;
   const std::string& precision = report.amp.dtype;

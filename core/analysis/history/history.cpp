@@ -36,7 +36,7 @@ struct CaseHistory {
 json describe_work(const SuiteCase& item) { return item.work.is_null() ? json(item.config_hash) : item.work; }
 
 /// Machines' names, with the hash where two have the same name.
-std::map<std::string, std::string> machine_names(std::span<const SavedSweep> sweeps) {
+std::map<std::string, std::string> make_machine_names(std::span<const SavedSweep> sweeps) {
   std::map<std::string, std::set<std::string>> hashes;
   for (const SavedSweep& sweep : sweeps) hashes[sweep.record.machine.name].insert(sweep.record.machine.hash);
   std::map<std::string, std::string> names;
@@ -46,7 +46,7 @@ std::map<std::string, std::string> machine_names(std::span<const SavedSweep> swe
   return names;
 }
 
-std::string work_difference(const json& before, const json& now) {
+std::string describe_work_change(const json& before, const json& now) {
   std::string text;
   if (!before.is_object() || !now.is_object()) return "config_hash was " + to_text(before) + ", is " + to_text(now);
   std::set<std::string> keys;
@@ -74,13 +74,13 @@ CaseHistory& find_or_add_history(std::vector<CaseHistory>& cases, const CaseHist
   }
   if (earlier != nullptr) {
     notes.push_back(fmt::format("{}: the configuration changed at {}, which starts a new series: {}", wanted.name,
-                                sweep.record.label, work_difference(earlier->work, wanted.work)));
+                                sweep.record.label, describe_work_change(earlier->work, wanted.work)));
   }
   return cases.emplace_back(wanted);
 }
 
-std::vector<CaseHistory> case_histories(std::span<const SavedSweep> sweeps, std::vector<std::string>& notes) {
-  const std::map<std::string, std::string> machines = machine_names(sweeps);
+std::vector<CaseHistory> collect_case_histories(std::span<const SavedSweep> sweeps, std::vector<std::string>& notes) {
+  const std::map<std::string, std::string> machines = make_machine_names(sweeps);
   std::vector<CaseHistory> cases;
   for (const SavedSweep& sweep : sweeps) {
     for (const SuiteCase& item : sweep.runs.suite->cases) {
@@ -108,7 +108,7 @@ Interval estimate_accuracy(const Runs& runs) {
 }
 
 /// The primary metrics of the case's runs, each once, in the order in which they occur.
-std::vector<MetricInfo> primary_metrics(const CaseHistory& item) {
+std::vector<MetricInfo> find_primary_metrics(const CaseHistory& item) {
   std::vector<MetricInfo> metrics;
   for (const CaseAt& at : item.at) {
     for (const MeasuredRun* run : at.runs) {
@@ -127,7 +127,7 @@ Interval estimate_memory(const Runs& runs) {
 }
 
 /// Runs that have the figure.
-Runs with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
+Runs select_with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
   std::erase_if(runs, [&](const MeasuredRun* run) {
     const MetricValue* primary = metric ? find_primary_metric(*run) : nullptr;
     return metric && (primary == nullptr || primary->name != metric->name);
@@ -150,7 +150,7 @@ HistorySeries make_series(const CaseHistory& item, Response response, const std:
   for (const CaseAt& at : item.at) all.insert(all.end(), at.runs.begin(), at.runs.end());
   const SpeedEstimator estimator = speed_estimator(all);
   for (const CaseAt& at : item.at) {
-    const Runs runs = with_figure(at.runs, metric);
+    const Runs runs = select_with_figure(at.runs, metric);
     if (runs.empty()) continue;
     const Interval value = response == Response::throughput ? speed_interval(runs, estimator)
                            : response == Response::memory   ? estimate_memory(runs)
@@ -176,7 +176,7 @@ HistorySeries make_series(const CaseHistory& item, Response response, const std:
 }
 
 /// Values on the scale used to find changes.
-std::vector<double> scaled_values(const HistorySeries& series) {
+std::vector<double> scale_values(const HistorySeries& series) {
   std::vector<double> values;
   for (const HistoryPoint& point : series.points) {
     values.push_back(series.in_points() ? point.value : std::log(std::max(point.value, 1e-9)));
@@ -184,7 +184,7 @@ std::vector<double> scaled_values(const HistorySeries& series) {
   return values;
 }
 
-Interval size_between(std::span<const double> before, std::span<const double> after, const HistorySeries& series) {
+Interval compute_size(std::span<const double> before, std::span<const double> after, const HistorySeries& series) {
   Interval size = rank_sum_interval(before, after, interval_confidence);
   for (double* bound : {&size.estimate, &size.lower, &size.upper}) {
     *bound = 100 * (series.in_points() ? *bound : std::expm1(*bound));
@@ -198,12 +198,12 @@ void measure(std::vector<HistoryChange>& changes, std::span<const double> values
     const auto first = static_cast<std::size_t>(i == 0 ? 0 : changes[i - 1].at);
     const auto at = static_cast<std::size_t>(changes[i].at);
     const auto last = i + 1 == changes.size() ? values.size() : static_cast<std::size_t>(changes[i + 1].at);
-    changes[i].size = size_between(values.subspan(first, at - first), values.subspan(at, last - at), series);
+    changes[i].size = compute_size(values.subspan(first, at - first), values.subspan(at, last - at), series);
   }
 }
 
 std::vector<HistoryChange> find_changes(const HistorySeries& series, double significance, const HistoryRule& rule) {
-  const std::vector<double> values = scaled_values(series);
+  const std::vector<double> values = scale_values(series);
   std::vector<HistoryChange> changes;
   for (const ChangePoint& point : find_change_points(values, significance)) {
     HistoryChange change;
@@ -223,7 +223,7 @@ std::vector<HistoryChange> find_changes(const HistorySeries& series, double sign
   }
 }
 
-std::string differences_between(const BaselineRecord& before, const BaselineRecord& after) {
+std::string describe_differences(const BaselineRecord& before, const BaselineRecord& after) {
   std::string text;
   if (before.commit != after.commit) {
     add_change(text, "commit", before.commit.empty() ? "unknown" : before.commit,
@@ -241,7 +241,7 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
     const BaselineRecord& after = sweeps[static_cast<std::size_t>(change.at)]->record;
     change.before = before.label;
     change.after = after.label;
-    change.differences = differences_between(before, after);
+    change.differences = describe_differences(before, after);
     const bool lower_is_better =
         series.response == Response::memory || (series.metric && !series.metric->higher_is_better);
     change.regression = lower_is_better ? change.size.estimate > 0 : change.size.estimate < 0;
@@ -250,8 +250,8 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
 }
 
 /// Failure changes of every case of a suite on a machine, whatever its configuration.
-std::vector<FailureChange> failure_changes(std::span<const SavedSweep> sweeps, const std::string& since) {
-  const std::map<std::string, std::string> machines = machine_names(sweeps);
+std::vector<FailureChange> find_failure_changes(std::span<const SavedSweep> sweeps, const std::string& since) {
+  const std::map<std::string, std::string> machines = make_machine_names(sweeps);
   std::map<std::array<std::string, 3>, std::vector<CountsAt>> histories;
   std::map<std::string, std::string> measured;  // by label
   for (const SavedSweep& sweep : sweeps) {
@@ -303,21 +303,21 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
   History history{folder, rule, {}};
   const std::string since = find_time(sweeps, rule.since);
   std::vector<std::vector<const SavedSweep*>> measured;
-  for (const CaseHistory& item : case_histories(sweeps, history.notes)) {
+  for (const CaseHistory& item : collect_case_histories(sweeps, history.notes)) {
     const auto add = [&](Response response, const std::optional<MetricInfo>& metric) {
       HistorySeries series = make_series(item, response, metric, measured.emplace_back());
       history.series.push_back(std::move(series));
     };
     add(Response::throughput, std::nullopt);
     add(Response::memory, std::nullopt);
-    const std::vector<MetricInfo> metrics = primary_metrics(item);
+    const std::vector<MetricInfo> metrics = find_primary_metrics(item);
     for (const MetricInfo& metric : metrics) add(Response::accuracy, metric);
     if (metrics.size() > 1) {
       history.notes.push_back(fmt::format("{}: the primary metric was {}, then {}: separate series", item.name,
                                           metrics.front().name, metrics.back().name));
     }
   }
-  history.failures = failure_changes(sweeps, since);
+  history.failures = find_failure_changes(sweeps, since);
   const auto varying = std::count_if(history.series.begin(), history.series.end(),
                                      [](const HistorySeries& series) { return series.varies; });
   const double significance = rule.significance / static_cast<double>(std::max<std::ptrdiff_t>(varying, 1));

@@ -51,7 +51,7 @@ std::string draw_chart(const HistorySeries& series) {
 }
 
 /// A row for each point.
-std::string points_table(const HistorySeries& series) {
+std::string make_points_table(const HistorySeries& series) {
   html::HtmlTable table{
       "",
       {{"Point", true}, {"Label"}, {"Measured"}, {"Commit"}, {"Value", true}, {"Runs", true}, {"Change", true}},
@@ -77,7 +77,7 @@ std::string history_page(const History& history) {
     std::string constant;
     for (const HistorySeries& series : group) {
       if (series.varies) {
-        content += draw_chart(series) + points_table(series);
+        content += draw_chart(series) + make_points_table(series);
       } else {
         constant += fmt::format("{}{} {}", constant.empty() ? "" : "; ", format_title(series),
                                 value_text(series, series.points.back()));

@@ -12,9 +12,9 @@
 namespace ptrain {
 namespace {
 
-std::string day(const std::string& time) { return time.substr(0, 10); }
+std::string format_day(const std::string& time) { return time.substr(0, 10); }
 
-std::string changes_text(const HistorySeries& series) {
+std::string format_changes(const HistorySeries& series) {
   if (!series.decided()) return "too few points";
   if (!series.varies) return "constant";
   std::vector<std::string> sizes;
@@ -25,7 +25,7 @@ std::string changes_text(const HistorySeries& series) {
 }
 
 /// Series that are too short, grouped by their number of points, with the number needed.
-std::vector<std::string> shortfalls(const History& history) {
+std::vector<std::string> list_shortfalls(const History& history) {
   std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> counts;
   for (const HistorySeries& series : history.series) {
     if (!series.decided()) ++counts[{series.points.size(), series.fewest}];
@@ -40,7 +40,7 @@ std::vector<std::string> shortfalls(const History& history) {
 }
 
 /// Every change: regressions first, the newest of a series first.
-std::vector<std::string> change_lines(std::span<const HistorySeries> group) {
+std::vector<std::string> list_changes(std::span<const HistorySeries> group) {
   std::vector<std::string> worse, others;
   for (const HistorySeries& series : group) {
     for (auto change = series.changes.rbegin(); change != series.changes.rend(); ++change) {
@@ -74,7 +74,7 @@ std::string group_title(std::span<const HistorySeries> group) {
     most = std::max(most, series.points.size());
   }
   return fmt::format("{} on {}: {} points, {} ({}) to {} ({})", group.front().suite, group.front().machine, most,
-                     first->label, day(first->measured), last->label, day(last->measured));
+                     first->label, format_day(first->measured), last->label, format_day(last->measured));
 }
 
 std::string value_text(const HistorySeries& series, const HistoryPoint& point) {
@@ -104,8 +104,8 @@ std::string change_text(const HistorySeries& series, const HistoryChange& change
       change.differences.empty() ? "the same program, driver and libraries" : change.differences;
   const char* kind = change.regression ? "REGRESSION" : "improvement";
   return fmt::format("{}: {}: {} {} between {} ({}) and {} ({}): {}{}", kind, series.case_name, series.figure(),
-                     size_text(series, change), change.before, day(series.points[at - 1].measured), change.after,
-                     day(series.points[at].measured), differences,
+                     size_text(series, change), change.before, format_day(series.points[at - 1].measured), change.after,
+                     format_day(series.points[at].measured), differences,
                      change.size.bounded ? "" : "; too few points for an interval");
 }
 
@@ -128,7 +128,7 @@ std::vector<std::string> remarks(const History& history) {
                                 change.since, change.after.failed, change.after.runs, change.before.failed,
                                 change.before.runs, change.after.example));
   }
-  const std::vector<std::string> short_ones = shortfalls(history);
+  const std::vector<std::string> short_ones = list_shortfalls(history);
   lines.insert(lines.end(), short_ones.begin(), short_ones.end());
   std::int64_t after = 0;
   for (const HistorySeries& series : history.series) {
@@ -157,9 +157,9 @@ std::string history_text(const History& history) {
     for (const HistorySeries& series : group) {
       text += fmt::format("{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width, series.figure(),
                           series.points.size(), value_text(series, series.points.front()),
-                          value_text(series, series.points.back()), changes_text(series));
+                          value_text(series, series.points.back()), format_changes(series));
     }
-    for (const std::string& line : change_lines(group)) text += line + "\n";
+    for (const std::string& line : list_changes(group)) text += line + "\n";
     text += "\n";
   }
   for (const std::string& line : remarks(history)) text += fmt::format("note: {}\n", line);
@@ -176,9 +176,9 @@ std::string history_markdown(const History& history) {
     for (const HistorySeries& series : group) {
       text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_cell(series.case_name), series.figure(),
                           series.points.size(), value_text(series, series.points.front()),
-                          value_text(series, series.points.back()), markdown_cell(changes_text(series)));
+                          value_text(series, series.points.back()), markdown_cell(format_changes(series)));
     }
-    for (const std::string& line : change_lines(group)) text += fmt::format("\n- {}", markdown_cell(line));
+    for (const std::string& line : list_changes(group)) text += fmt::format("\n- {}", markdown_cell(line));
     text += "\n\n";
   }
   for (const std::string& line : remarks(history)) text += fmt::format("- {}\n", markdown_cell(line));

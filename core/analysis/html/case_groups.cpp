@@ -13,10 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-std::string name_of_set(const RunSet& set) { return set.suite ? set.suite->suite : set.path.string(); }
+std::string find_set_name(const RunSet& set) { return set.suite ? set.suite->suite : set.path.string(); }
 
 /// "level: O0"
-std::string setting_text(const SuiteAxis& axis, const json& value) {
+std::string format_setting(const SuiteAxis& axis, const json& value) {
   return fmt::format("{}: {}", axis.label, to_text(value));
 }
 
@@ -64,16 +64,16 @@ AxisRoles assign_roles(const std::vector<SuiteAxis>& axes) {
 
 void place(PlacedCase& placed, const AxisRoles& roles, const json& settings) {
   std::vector<std::string> panel;
-  for (const SuiteAxis* axis : roles.panels) panel.push_back(setting_text(*axis, settings.at(axis->key)));
+  for (const SuiteAxis* axis : roles.panels) panel.push_back(format_setting(*axis, settings.at(axis->key)));
   placed.panel = fmt::format("{}", fmt::join(panel, ", "));
-  placed.row = roles.row == nullptr ? "" : setting_text(*roles.row, settings.at(roles.row->key));
+  placed.row = roles.row == nullptr ? "" : format_setting(*roles.row, settings.at(roles.row->key));
   std::vector<std::string> all = panel;
   if (!placed.row.empty()) all.push_back(placed.row);
   if (roles.colour != nullptr) {
     const json& values = roles.colour->values;
     const auto found = std::find(values.begin(), values.end(), settings.at(roles.colour->key));
     placed.series = static_cast<std::size_t>(found - values.begin());
-    all.insert(all.begin(), setting_text(*roles.colour, settings.at(roles.colour->key)));
+    all.insert(all.begin(), format_setting(*roles.colour, settings.at(roles.colour->key)));
   }
   placed.label = fmt::format("{}", fmt::join(all, ", "));
 }
@@ -122,9 +122,9 @@ class Grouping {
     CaseGroup& group = groups_.emplace_back();
     owners_.push_back(owner);
     group.unit = unit;
-    group.title = owner == nullptr ? unit : fmt::format("{}, {}", name_of_set(set), unit);
+    group.title = owner == nullptr ? unit : fmt::format("{}, {}", find_set_name(set), unit);
     if (roles.colour != nullptr) {
-      for (const json& value : roles.colour->values) group.series.push_back(setting_text(*roles.colour, value));
+      for (const json& value : roles.colour->values) group.series.push_back(format_setting(*roles.colour, value));
     }
     return group;
   }

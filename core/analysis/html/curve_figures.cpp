@@ -12,7 +12,7 @@ namespace {
 Series make_loss_series(const MeasuredRun& run) { return thinned(logged(run, &StepLine::loss)); }
 
 /// A metric of every evaluation that has it.
-Series metric_by_step(const MeasuredRun& run, const std::string& metric) {
+Series collect_metric(const MeasuredRun& run, const std::string& metric) {
   Series series;
   for (const EvaluationReport& one : run.report->evaluations) {
     const MetricValue* found = one.evaluation.find(metric);
@@ -84,7 +84,7 @@ std::vector<Curve> sweep_curves(const CaseGroup& group) {
   if (!metric) return curves;
   const char* what = metric->kind == MetricKind::fraction ? " accuracy" : "";
   curves.push_back({metric->name, fmt::format("{}{} by step", metric->column(), what), "",
-                    [name = metric->name](const MeasuredRun& run) { return metric_by_step(run, name); }});
+                    [name = metric->name](const MeasuredRun& run) { return collect_metric(run, name); }});
   return curves;
 }
 

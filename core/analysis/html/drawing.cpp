@@ -18,7 +18,7 @@ constexpr double wider_fonts = 1.2;
 constexpr double marker_radius = 4.5;
 
 /// Corners of a series' marker around the origin; empty: a circle.
-std::vector<Position> marker_form(std::size_t series) {
+std::vector<Position> make_marker(std::size_t series) {
   const double r = marker_radius;
   switch (series % series_inks) {
     case 1:
@@ -72,7 +72,7 @@ void Drawing::rect(Position corner, double rect_width, double rect_height, Ink f
 
 void Drawing::marker(Position at, std::size_t series, bool hollow, const std::string& tip) {
   Shape& shape = shapes.emplace_back();
-  shape.points = marker_form(series);
+  shape.points = make_marker(series);
   shape.kind = shape.points.empty() ? Shape::Kind::circle : Shape::Kind::polygon;
   if (shape.points.empty()) shape.points = {{0, 0}};
   for (Position& point : shape.points) point = {point.x + at.x, point.y + at.y};

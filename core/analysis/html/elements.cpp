@@ -8,7 +8,7 @@ namespace ptrain::html {
 namespace {
 
 /// Escapes `text` and allows a line break after each comma.
-std::string breakable(const std::string& text) {
+std::string allow_breaks(const std::string& text) {
   std::string result;
   for (const char c : escaped(text)) {
     result += c;
@@ -17,10 +17,10 @@ std::string breakable(const std::string& text) {
   return result;
 }
 
-std::string cell_html(const HtmlColumn& column, const HtmlCell& cell) {
+std::string format_cell(const HtmlColumn& column, const HtmlCell& cell) {
   const std::string picture =
       cell.picture.empty() ? "" : fmt::format("<img alt=\"\" src=\"{}\">", escaped(cell.picture));
-  const std::string text = picture + breakable(cell.text);
+  const std::string text = picture + allow_breaks(cell.text);
   return fmt::format("<td data-title=\"{}\"{}{}>{}</td>", escaped(column.title), column.numeric ? " class=\"n\"" : "",
                      cell.tip.empty() ? "" : fmt::format(" title=\"{}\"", escaped(cell.tip)),
                      cell.link.empty() ? text : fmt::format("<a href=\"{}\">{}</a>", escaped(cell.link), text));
@@ -40,7 +40,7 @@ std::string table_section(const HtmlTable& table) {
   }
   for (const std::vector<HtmlCell>& row : table.rows) {
     body += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) body += cell_html(table.columns[i], row[i]);
+    for (std::size_t i = 0; i < row.size(); ++i) body += format_cell(table.columns[i], row[i]);
     body += "</tr>\n";
   }
   return fmt::format(

@@ -13,7 +13,7 @@ namespace {
 constexpr double panel_gap = 28;
 
 /// A panel with its title above.
-Drawing titled(const Panel& panel) {
+Drawing add_title(const Panel& panel) {
   Drawing drawing;
   if (panel.title.empty()) return panel.drawing;
   for (const std::string& line : wrapped(panel.title, drawing.width)) {
@@ -36,7 +36,7 @@ Drawing whole(const Figure& figure) {
   for (std::size_t i = 0; i < figure.panels.size(); i += columns) {
     const double top = drawing.height + (i == 0 ? 0 : panel_gap);
     for (std::size_t k = i; k < std::min(i + columns, figure.panels.size()); ++k) {
-      const Drawing panel = titled(figure.panels[k]);
+      const Drawing panel = add_title(figure.panels[k]);
       drawing.place(panel, {static_cast<double>(k - i) * (panel.width + panel_gap), top});
     }
   }

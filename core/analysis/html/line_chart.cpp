@@ -35,7 +35,7 @@ void draw_series(Drawing& drawing, const Series& series, const Scale& x, const S
 }
 
 /// Ticks of a logarithmic range at powers of ten, and at twice and five times these where they are few.
-std::vector<double> log_ticks(const Range& range) {
+std::vector<double> choose_log_ticks(const Range& range) {
   std::vector<double> values;
   for (const std::vector<double>& factors : {std::vector<double>{1}, {1, 2, 5}}) {
     values.clear();
@@ -50,7 +50,7 @@ std::vector<double> log_ticks(const Range& range) {
   return values;
 }
 
-std::string rate_text(double rate) {
+std::string format_rate(double rate) {
   if (rate >= 1e12) return fmt::format("{:.4g}T", rate * 1e-12);
   return rate >= 1e9 ? fmt::format("{:.4g}G", rate * 1e-9) : tick_text(rate);
 }
@@ -117,11 +117,11 @@ Drawing roofline_chart(const std::vector<RooflinePoint>& points, const Roof& roo
   const Scale y{padded(ys), bottom, top};
   const Scale x{padded(xs), 44, drawing.width - 8};
   drawing.text({0, 12}, "FLOP/s", Ink::mute, Anchor::start, tick_size);
-  for (const double v : log_ticks(y.range)) {
+  for (const double v : choose_log_ticks(y.range)) {
     drawing.line({44, y.at(v)}, {drawing.width, y.at(v)}, Ink::grid);
-    drawing.text({40, y.at(v) + 4}, rate_text(std::pow(10, v)), Ink::mute, Anchor::end, tick_size);
+    drawing.text({40, y.at(v) + 4}, format_rate(std::pow(10, v)), Ink::mute, Anchor::end, tick_size);
   }
-  for (const double v : log_ticks(x.range)) {
+  for (const double v : choose_log_ticks(x.range)) {
     drawing.line({x.at(v), top}, {x.at(v), bottom}, Ink::grid);
     drawing.text({x.at(v), bottom + 14}, fmt::format("{:.3g}", std::pow(10, v)), Ink::mute, Anchor::middle, tick_size);
   }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t few_rows = 8;  // a table of at most this many precedes the figures
 
-std::string table_html(const Table& table, const fs::path& from) {
+std::string format_table(const Table& table, const fs::path& from) {
   const TableDocument content = table_document(table, from);
   html::HtmlTable shown;
   for (const TableColumn& column : table.columns) shown.columns.push_back({column.title, column.numeric});
@@ -40,7 +40,7 @@ std::string find_reason(const MeasuredRun& run) {
 }
 
 /// Every run that no figure counts, with the reason.
-std::string uncounted_html(std::span<const RunSet> sets) {
+std::string format_uncounted(std::span<const RunSet> sets) {
   html::HtmlTable table{"Runs that are not counted", {{"Case"}, {"Round"}, {"Status"}, {"Why"}}, {}};
   std::string notes;
   for (const RunSet& set : sets) {
@@ -59,7 +59,7 @@ std::string uncounted_html(std::span<const RunSet> sets) {
 }
 
 /// The suite, the machine and the program.
-std::string heading(std::span<const RunSet> sets) {
+std::string format_heading(std::span<const RunSet> sets) {
   std::vector<std::string> titles;
   std::string about, machine;
   if (html::single_run(sets) != nullptr) titles.push_back(sets[0].cases[0].name);
@@ -89,18 +89,18 @@ std::string html_page(std::span<const RunSet> sets, const Table& table, const fs
   std::string figures;
   for (const html::Figure& figure : make_figures(sets)) figures += html::figure_section(figure);
   figures = fmt::format("<div class=\"charts\">\n{}</div>\n", figures);
-  std::string rest = uncounted_html(sets);
+  std::string rest = format_uncounted(sets);
   if (const MeasuredRun* run = html::single_run(sets)) {
     rest += html::classification_section(*run->report) + html::mistakes_section(*run) + html::op_section(*run->report) +
             html::configuration_section(*run->report);
   }
-  const std::string rows = table_html(table, from);
+  const std::string rows = format_table(table, from);
   const bool table_first = table.rows.size() <= few_rows;
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>ptrain benchmark</title>\n"
       "<style>{}</style></head>\n<body><main>\n{}{}{}{}{}</main></body></html>\n",
-      html::style(), heading(sets), table_first ? rows : "", figures, rest, table_first ? "" : rows);
+      html::style(), format_heading(sets), table_first ? rows : "", figures, rest, table_first ? "" : rows);
 }
 
 }  // namespace ptrain

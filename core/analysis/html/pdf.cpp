@@ -10,7 +10,7 @@ namespace ptrain::html {
 namespace {
 
 /// A character in WinAnsi encoding; "?" where it has none.
-char latin(std::string_view character) {
+char to_winansi(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 32 || first > 126 ? '?' : character[0];
   if (character.size() != 2 || (first != 0xc2 && first != 0xc3)) return '?';
@@ -18,11 +18,11 @@ char latin(std::string_view character) {
 }
 
 /// A PDF string literal, in parentheses.
-std::string literal(const std::string& text) {
+std::string format_literal(const std::string& text) {
   std::string result = "(";
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = character_bytes(text, at);
-    const char c = latin(std::string_view(text).substr(at, bytes));
+    const char c = to_winansi(std::string_view(text).substr(at, bytes));
     if (c == '(' || c == ')' || c == '\\') result += '\\';
     result += c;
     at += bytes;
@@ -31,14 +31,14 @@ std::string literal(const std::string& text) {
 }
 
 /// "0.00 0.45 0.70" of "#0072b2"
-std::string components(Ink ink) {
+std::string format_components(Ink ink) {
   const long rgb = std::strtol(ink_colours[static_cast<std::size_t>(ink)].light + 1, nullptr, 16);
   return fmt::format("{:.3f} {:.3f} {:.3f}", static_cast<double>(rgb >> 16) / 255,
                      static_cast<double>(rgb >> 8 & 255) / 255, static_cast<double>(rgb & 255) / 255);
 }
 
 /// The outline of a shape; a circle consists of four Bezier curves.
-std::string outline(const Shape& shape) {
+std::string format_outline(const Shape& shape) {
   if (shape.kind == Shape::Kind::circle) {
     const auto [x, y] = shape.points[0];
     const double r = shape.radius, k = 0.5523 * r;
@@ -55,21 +55,21 @@ std::string outline(const Shape& shape) {
   return shape.kind == Shape::Kind::polygon ? text + "h " : text;
 }
 
-std::string operators(const Shape& shape) {
+std::string format_shape(const Shape& shape) {
   if (shape.kind == Shape::Kind::text) {
     const double width = text_width(shape.content, shape.size, shape.bold);
     const double shift = shape.anchor == Anchor::start ? 0 : shape.anchor == Anchor::middle ? width / 2 : width;
     return fmt::format("BT /{} {:g} Tf {} rg 1 0 0 -1 {:.2f} {:.2f} Tm {} Tj ET\n", shape.bold ? "B" : "R", shape.size,
-                       components(shape.fill), shape.points[0].x - shift, shape.points[0].y, literal(shape.content));
+                       format_components(shape.fill), shape.points[0].x - shift, shape.points[0].y, format_literal(shape.content));
   }
   std::string text;
   const bool filled = shape.fill != Ink::none, stroked = shape.stroke != Ink::none;
-  if (filled) text += components(shape.fill) + " rg ";
+  if (filled) text += format_components(shape.fill) + " rg ";
   if (stroked) {
-    text += fmt::format("{} RG {:g} w [{}] 0 d ", components(shape.stroke), shape.size,
+    text += fmt::format("{} RG {:g} w [{}] 0 d ", format_components(shape.stroke), shape.size,
                         fmt::join(dash_pattern(shape.dash), " "));
   }
-  return text + outline(shape) + (filled && stroked ? "B\n" : filled ? "f\n" : "S\n");
+  return text + format_outline(shape) + (filled && stroked ? "B\n" : filled ? "f\n" : "S\n");
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ std::string operators(const Shape& shape) {
 std::string pdf_file(const Drawing& drawing) {
   constexpr double point = 0.75;
   std::string content = fmt::format("{0:g} 0 0 -{0:g} 0 {1:.2f} cm 1 j\n", point, point * drawing.height);
-  for (const Shape& shape : drawing.shapes) content += operators(shape);
+  for (const Shape& shape : drawing.shapes) content += format_shape(shape);
   const auto font = [](const std::string& name) {
     return "<< /Type /Font /Subtype /Type1 /BaseFont /" + name + " /Encoding /WinAnsiEncoding >>";
   };

@@ -15,7 +15,7 @@ std::string ink(Ink ink, ColourOf find_colour) {
   return ink == Ink::none ? "none" : find_colour(ink_colours[static_cast<std::size_t>(ink)]);
 }
 
-std::string text_element(const Shape& shape, ColourOf find_colour) {
+std::string format_text(const Shape& shape, ColourOf find_colour) {
   static constexpr const char* anchor_words[] = {"start", "middle", "end"};
   return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" style="fill:{};font-size:{:g}px;text-anchor:{}{}">{}</text>)",
                      shape.points[0].x, shape.points[0].y, ink(shape.fill, find_colour), shape.size,
@@ -23,8 +23,8 @@ std::string text_element(const Shape& shape, ColourOf find_colour) {
                      escaped(shape.content));
 }
 
-std::string element(const Shape& shape, ColourOf find_colour) {
-  if (shape.kind == Shape::Kind::text) return text_element(shape, find_colour);
+std::string format_element(const Shape& shape, ColourOf find_colour) {
+  if (shape.kind == Shape::Kind::text) return format_text(shape, find_colour);
   std::string style = "fill:" + ink(shape.fill, find_colour);
   if (shape.stroke != Ink::none)
     style += fmt::format(";stroke:{};stroke-width:{:g}", ink(shape.stroke, find_colour), shape.size);
@@ -46,7 +46,7 @@ std::string element(const Shape& shape, ColourOf find_colour) {
 std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf find_colour) {
   std::string text = fmt::format(R"(<svg{} viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">)", attributes,
                                  drawing.width, drawing.height, escaped(drawing.description));
-  for (const Shape& shape : drawing.shapes) text += element(shape, find_colour);
+  for (const Shape& shape : drawing.shapes) text += format_element(shape, find_colour);
   return text + "</svg>\n";
 }
 

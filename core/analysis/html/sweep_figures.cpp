@@ -31,14 +31,14 @@ Figure make_figure(const CaseGroup& group, const std::string& name, const std::s
 }
 
 /// "n 3" where the number of good runs must be shown.
-std::string runs_text(const PlacedCase& item, const CaseGroup& group) {
+std::string format_runs(const PlacedCase& item, const CaseGroup& group) {
   const bool same = std::all_of(group.cases.begin(), group.cases.end(),
                                 [&](const PlacedCase& other) { return other.good.size() == item.good.size(); });
   return same && item.good.size() > 1 ? "" : fmt::format(", n {}", item.good.size());
 }
 
 /// A point for each case, by panel and row, over one common range.
-Figure point_figure(const CaseGroup& group, Figure figure, const std::string& unit,
+Figure make_point_figure(const CaseGroup& group, Figure figure, const std::string& unit,
                     const std::function<Point(const PlacedCase&)>& make_point) {
   std::vector<std::vector<PointRow>> panels;
   PointAxis axis{{}, unit, std::nullopt};
@@ -84,14 +84,14 @@ Point missing(const PlacedCase& item) {
   return point;
 }
 
-Figure throughput_figure(const CaseGroup& group, SpeedEstimator estimator) {
+Figure make_throughput_figure(const CaseGroup& group, SpeedEstimator estimator) {
   Figure figure =
       make_figure(group, "throughput", fmt::format("Throughput ({}) and its 95 % interval", to_string(estimator)));
-  return point_figure(group, std::move(figure), group.unit, [&](const PlacedCase& item) {
+  return make_point_figure(group, std::move(figure), group.unit, [&](const PlacedCase& item) {
     Point point = missing(item);
     if (!item.good.empty()) {
       const Interval speed = speed_interval(item.good, estimator);
-      point = make_point(speed, fmt::format("{:.1f}{}{}", speed.estimate, reach_text(speed), runs_text(item, group)));
+      point = make_point(speed, fmt::format("{:.1f}{}{}", speed.estimate, reach_text(speed), format_runs(item, group)));
     }
     for (const MeasuredRun& run : item.item->runs) {
       const bool counted = run.record.outcome == RunOutcome::ok;
@@ -101,8 +101,8 @@ Figure throughput_figure(const CaseGroup& group, SpeedEstimator estimator) {
   });
 }
 
-Figure memory_figure(const CaseGroup& group) {
-  return point_figure(group, make_figure(group, "memory", "Peak memory"), "MiB", [&](const PlacedCase& item) {
+Figure make_memory_figure(const CaseGroup& group) {
+  return make_point_figure(group, make_figure(group, "memory", "Peak memory"), "MiB", [&](const PlacedCase& item) {
     if (item.good.empty()) return missing(item);
     std::vector<double> mib;
     for (const MeasuredRun* run : item.good) {
@@ -114,7 +114,7 @@ Figure memory_figure(const CaseGroup& group) {
 }
 
 /// The mean of the evaluated runs, with the metric's own error and the variation between runs.
-Point accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
+Point make_accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
   const Quality quality = measure_quality(item.good);
   if (!quality.metric || quality.metric->name != metric.name) return missing(item);
   Interval interval;
@@ -131,15 +131,15 @@ Point accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
   return make_point(interval, metric.value_text(interval.estimate));
 }
 
-Figure accuracy_figure(const CaseGroup& group) {
+Figure make_accuracy_figure(const CaseGroup& group) {
   const std::optional<MetricInfo> metric = find_metric(group);
   if (!metric) return {};
   const std::string title = metric->column() + " at the end and its 95 % interval";
-  return point_figure(group, make_figure(group, "accuracy", title), metric->title,
-                      [&](const PlacedCase& item) { return accuracy_point(item, *metric); });
+  return make_point_figure(group, make_figure(group, "accuracy", title), metric->title,
+                      [&](const PlacedCase& item) { return make_accuracy_point(item, *metric); });
 }
 
-std::vector<double> measured_steps(const PlacedCase& item) {
+std::vector<double> collect_steps(const PlacedCase& item) {
   std::vector<double> times;
   for (const MeasuredRun* run : item.good) {
     const std::vector<double> steady = steady_steps(*run);
@@ -149,10 +149,10 @@ std::vector<double> measured_steps(const PlacedCase& item) {
 }
 
 /// Histograms for few cases; for many, medians with the 5 % to 95 % range.
-Figure step_figure(const CaseGroup& group) {
+Figure make_step_figure(const CaseGroup& group) {
   std::vector<Sample> samples;
   for (const PlacedCase& item : group.cases) {
-    if (auto times = measured_steps(item); !times.empty()) samples.push_back({item.label, std::move(times)});
+    if (auto times = collect_steps(item); !times.empty()) samples.push_back({item.label, std::move(times)});
   }
   if (samples.empty()) return {};
   if (group.cases.size() <= most_histograms) {
@@ -161,8 +161,8 @@ Figure step_figure(const CaseGroup& group) {
     return figure;
   }
   Figure figure = make_figure(group, "step_time", "Step time after warm-up: median, and 5 % to 95 % of the steps");
-  return point_figure(group, std::move(figure), "ms", [](const PlacedCase& item) {
-    const std::vector<double> times = measured_steps(item);
+  return make_point_figure(group, std::move(figure), "ms", [](const PlacedCase& item) {
+    const std::vector<double> times = collect_steps(item);
     if (times.empty()) return missing(item);
     const Interval middle{quantile(times, 0.5), quantile(times, 0.05), quantile(times, 0.95), true};
     return make_point(middle, fmt::format("{:.4g}", middle.estimate));
@@ -170,7 +170,7 @@ Figure step_figure(const CaseGroup& group) {
 }
 
 /// Time by op for every case: the seven largest over all cases, and the rest combined.
-Figure op_figure(const CaseGroup& group) {
+Figure make_op_figure(const CaseGroup& group) {
   std::vector<std::pair<std::string, std::map<std::string, double>>> times;
   std::map<std::string, double> totals;
   for (const PlacedCase& item : group.cases) {
@@ -224,13 +224,13 @@ std::vector<Figure> sweep_figures(std::span<const RunSet> sets) {
   }
   const SpeedEstimator estimator = speed_estimator(sets);
   for (const CaseGroup& group : case_groups(sets)) {
-    add(throughput_figure(group, estimator));
-    add(step_figure(group));
-    add(memory_figure(group));
-    add(accuracy_figure(group));
+    add(make_throughput_figure(group, estimator));
+    add(make_step_figure(group));
+    add(make_memory_figure(group));
+    add(make_accuracy_figure(group));
     for (const Curve& curve : sweep_curves(group))
       add(curve_figure(group, make_figure(group, curve.name, curve.title), curve));
-    add(op_figure(group));
+    add(make_op_figure(group));
   }
   return figures;
 }

@@ -22,7 +22,7 @@ struct TopError {
   json line;
 };
 
-std::string text_at(const json& line, const char* key) {
+std::string get_text(const json& line, const char* key) {
   const auto found = line.find(key);
   return found == line.end() ? "" : found->is_string() ? found->get<std::string>() : found->dump();
 }
@@ -39,7 +39,7 @@ double compute_error(const json& line) {
   return probability->get<double>();
 }
 
-std::vector<TopError> worst_mistakes(const fs::path& predictions) {
+std::vector<TopError> read_worst_errors(const fs::path& predictions) {
   std::vector<TopError> mistakes;
   std::istringstream lines(read_file(predictions));
   for (std::string text; std::getline(lines, text);) {
@@ -54,7 +54,7 @@ std::vector<TopError> worst_mistakes(const fs::path& predictions) {
 }
 
 /// The picture as a data URI; empty where it is too large or unreadable.
-std::string embedded(const std::string& picture) {
+std::string embed_picture(const std::string& picture) {
   constexpr std::uintmax_t most_bytes = 8 << 20;
   if (picture.empty() || picture.starts_with("data:image/")) return picture;
   std::error_code error;
@@ -72,17 +72,17 @@ std::string embedded(const std::string& picture) {
 
 /// "dev.tsv:12", "t10k-images-idx3-ubyte.gz, record 7", or the picture's file.
 std::string describe_place(const json& line) {
-  std::string file = text_at(line, "file");
-  if (file.empty()) file = text_at(line, "picture");
-  if (file.empty() || file.starts_with("data:")) return "sample " + text_at(line, "index");
-  if (line.contains("line")) return file + ":" + text_at(line, "line");
-  if (line.contains("record")) return file + ", record " + text_at(line, "record");
+  std::string file = get_text(line, "file");
+  if (file.empty()) file = get_text(line, "picture");
+  if (file.empty() || file.starts_with("data:")) return "sample " + get_text(line, "index");
+  if (line.contains("line")) return file + ":" + get_text(line, "line");
+  if (line.contains("record")) return file + ", record " + get_text(line, "record");
   return file;
 }
 
 std::string sample_text(const json& line) {
-  const std::string second = text_at(line, "second");
-  return text_at(line, "text") + (second.empty() ? "" : " | " + second);
+  const std::string second = get_text(line, "second");
+  return get_text(line, "text") + (second.empty() ? "" : " | " + second);
 }
 
 }  // namespace
@@ -93,10 +93,10 @@ std::string mistakes_section(const MeasuredRun& run) {
   HtmlTable table{"Worst errors of the last evaluation: most confident wrong classes, or largest errors of values",
                   {{"Sample"}, {"label"}, {"prediction"}, {"probability or error", true}, {"where"}},
                   {}};
-  for (const TopError& mistake : worst_mistakes(predictions)) {
+  for (const TopError& mistake : read_worst_errors(predictions)) {
     HtmlCell sample(sample_text(mistake.line));
-    sample.picture = embedded(text_at(mistake.line, "picture"));
-    table.rows.push_back({sample, text_at(mistake.line, "truth"), text_at(mistake.line, "prediction"),
+    sample.picture = embed_picture(get_text(mistake.line, "picture"));
+    table.rows.push_back({sample, get_text(mistake.line, "truth"), get_text(mistake.line, "prediction"),
                           fmt::format("{:.4f}", mistake.size), describe_place(mistake.line)});
   }
   return table_section(table);

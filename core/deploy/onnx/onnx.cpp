@@ -31,14 +31,14 @@ void add_inputs(const DatasetInfo& data, Translation& t) {
   t.to().add_input(onnx_io::attention_mask, OnnxType::i64, {"N", "S"});
 }
 
-ProtoMessage metadata_entry(const std::string& key, const std::string& value) {
+ProtoMessage make_metadata_entry(const std::string& key, const std::string& value) {
   ProtoMessage entry;
   entry.text(1, key).text(2, value);
   return entry;
 }
 
 /// The ModelProto that contains the graph.
-ProtoMessage model_message(const ProtoMessage& graph, const ModelDocument& document) {
+ProtoMessage make_model_message(const ProtoMessage& graph, const ModelDocument& document) {
   const nlohmann::json described = write_fields(document);
   ProtoMessage version, model;
   version.text(1, "").integer(2, opset);
@@ -47,7 +47,7 @@ ProtoMessage model_message(const ProtoMessage& graph, const ModelDocument& docum
   for (const char* field : {"class_names", "image", "text", "hash"}) {
     const nlohmann::json& value = described.at(field);
     if (value.is_null()) continue;
-    model.message(model_field::metadata, metadata_entry(std::string("ptrain.") + field,
+    model.message(model_field::metadata, make_metadata_entry(std::string("ptrain.") + field,
                                                         value.is_string() ? value.get<std::string>() : value.dump()));
   }
   return model;
@@ -69,7 +69,7 @@ void write_onnx(const std::filesystem::path& path, DeployedModel& model, const M
     axes.front() = "N";
     translation.to().add_output(translation.to().add(name, "Identity", {translation.name(value)}), OnnxType::f32, axes);
   }
-  const ProtoMessage message = model_message(translation.to().message(trained.document.model), trained.document);
+  const ProtoMessage message = make_model_message(translation.to().message(trained.document.model), trained.document);
   if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     fail("{}: {} MiB do not fit into an ONNX file (protobuf's limit is 2 GiB)", path.string(),
          message.content().size() >> 20);

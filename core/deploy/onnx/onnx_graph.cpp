@@ -24,7 +24,7 @@ namespace graph_field {
 constexpr int node = 1, name = 2, initializer = 5, input = 11, output = 12;
 }
 
-ProtoMessage attribute_message(const OnnxAttribute& attribute) {
+ProtoMessage make_attribute_message(const OnnxAttribute& attribute) {
   ProtoMessage message;
   message.text(attribute_field::name, attribute.name);
   if (const auto* integer = std::get_if<std::int64_t>(&attribute.value)) {
@@ -44,7 +44,7 @@ ProtoMessage attribute_message(const OnnxAttribute& attribute) {
 
 /// ValueInfoProto: name 1, type 2; TypeProto: tensor 1; its element type 1 and shape 2; TensorShapeProto: axis 1, with
 /// its extent 1 or its name 2.
-ProtoMessage value_message(const std::string& name, OnnxType type, const std::vector<OnnxAxis>& axes) {
+ProtoMessage make_value_message(const std::string& name, OnnxType type, const std::vector<OnnxAxis>& axes) {
   ProtoMessage shape;
   for (const OnnxAxis& axis : axes) {
     ProtoMessage one;
@@ -82,7 +82,7 @@ std::string OnnxGraph::add(const std::string& name, const std::string& type, con
   ProtoMessage node;
   for (const std::string& input : inputs) node.text(node_field::input, input);
   node.text(node_field::output, result).text(node_field::name, result).text(node_field::type, type);
-  for (const OnnxAttribute& attribute : attributes) node.message(node_field::attribute, attribute_message(attribute));
+  for (const OnnxAttribute& attribute : attributes) node.message(node_field::attribute, make_attribute_message(attribute));
   nodes_.push_back(std::move(node));
   return result;
 }
@@ -109,11 +109,11 @@ std::string OnnxGraph::constant(const std::string& name, const std::vector<std::
 }
 
 void OnnxGraph::add_input(const std::string& name, OnnxType type, const std::vector<OnnxAxis>& axes) {
-  inputs_.push_back(value_message(unique(name), type, axes));
+  inputs_.push_back(make_value_message(unique(name), type, axes));
 }
 
 void OnnxGraph::add_output(const std::string& name, OnnxType type, const std::vector<OnnxAxis>& axes) {
-  outputs_.push_back(value_message(name, type, axes));
+  outputs_.push_back(make_value_message(name, type, axes));
 }
 
 ProtoMessage OnnxGraph::message(const std::string& name) const {

@@ -18,19 +18,19 @@ OnnxGraph::Names format_constants(const QuantizedFormat& format, const std::stri
           t.to().integers(name + ".zero_point", {}, type, std::as_bytes(std::span(&zero, 1)))};
 }
 
-std::string quantized(const std::string& name, const std::string& x, const QuantizedFormat& format, Translation& t) {
+std::string add_quantize(const std::string& name, const std::string& x, const QuantizedFormat& format, Translation& t) {
   const OnnxGraph::Names constants = format_constants(format, name, t);
   return t.to().add(name + ".q", "QuantizeLinear", {x, constants[0], constants[1]});
 }
 
-std::string dequantized(ValueId value, const QuantizedFormat& format, Translation& t) {
+std::string add_dequantize(ValueId value, const QuantizedFormat& format, Translation& t) {
   const std::string& name = t.name(value);
   const OnnxGraph::Names constants = format_constants(format, name, t);
   return t.to().add(name + ".dq", "DequantizeLinear", {name, constants[0], constants[1]});
 }
 
 /// Dequantized weights, whose output channels are `axis` of `dims`.
-std::string dequantized_weights(const Node& node, const std::vector<std::int64_t>& dims, std::int64_t axis,
+std::string add_dequantized_weights(const Node& node, const std::vector<std::int64_t>& dims, std::int64_t axis,
                                 std::span<const std::int8_t> integers, Translation& t) {
   const ValueId scales = node.inputs[QuantizedLinear::w_scale];
   const std::vector<std::int8_t> zeros(static_cast<std::size_t>(t.shape(scales)[0]));
@@ -45,18 +45,18 @@ std::string dequantized_weights(const Node& node, const std::vector<std::int64_t
 void finish(const Node& node, const std::string& sums, Activation activation, const std::optional<QuantizedFormat>& y,
             Translation& t) {
   const std::string result = translate_activation(activation, sums, t);
-  t.name(node.outputs[0], y ? quantized(node.name, result, *y, t) : result);
+  t.name(node.outputs[0], y ? add_quantize(node.name, result, *y, t) : result);
 }
 
 }  // namespace
 
 void translate_quantize(const Node& node, Translation& t) {
   t.set_padding_channels(node.outputs[0], t.padding_channels(node.inputs[0]));
-  t.name(node.outputs[0], quantized(node.name, t.name(node.inputs[0]), get_op<Quantize>(node).attrs(), t));
+  t.name(node.outputs[0], add_quantize(node.name, t.name(node.inputs[0]), get_op<Quantize>(node).attrs(), t));
 }
 
 void translate_dequantize(const Node& node, Translation& t) {
-  t.name(node.outputs[0], dequantized(node.inputs[0], get_op<Dequantize>(node).attrs(), t));
+  t.name(node.outputs[0], add_dequantize(node.inputs[0], get_op<Dequantize>(node).attrs(), t));
 }
 
 void translate_quantized_conv2d(const Node& node, Translation& t) {
@@ -65,14 +65,14 @@ void translate_quantized_conv2d(const Node& node, Translation& t) {
   const std::int64_t channels = s[3] - t.padding_channels(node.inputs[QuantizedConv2d::x]);
   const std::vector<std::int8_t> filters =
       channels_first<std::int8_t>(t.integers(node.inputs[QuantizedConv2d::w]), s, channels);
-  OnnxGraph::Names inputs{dequantized(node.inputs[QuantizedConv2d::x], attrs.x, t),
-                          dequantized_weights(node, {s[0], channels, s[1], s[2]}, 0, filters, t)};
+  OnnxGraph::Names inputs{add_dequantize(node.inputs[QuantizedConv2d::x], attrs.x, t),
+                          add_dequantized_weights(node, {s[0], channels, s[1], s[2]}, 0, filters, t)};
   if (is_given(node, QuantizedConv2d::bias)) inputs.push_back(t.name(node.inputs[QuantizedConv2d::bias]));
   std::string y = t.to().add(node.name, "Conv", inputs, convolution_attributes(attrs.conv, s));
   if (is_given(node, QuantizedConv2d::residual)) {
     const ValueId residual = node.inputs[QuantizedConv2d::residual];
     y = t.to().add(node.name + ".residual", "Add",
-                   {y, attrs.residual ? dequantized(residual, *attrs.residual, t) : t.name(residual)});
+                   {y, attrs.residual ? add_dequantize(residual, *attrs.residual, t) : t.name(residual)});
   }
   finish(node, y, attrs.activation, attrs.y, t);
 }
@@ -89,8 +89,8 @@ void translate_quantized_linear(const Node& node, Translation& t) {
     }
   }
   std::string y = t.to().add(node.name, "MatMul",
-                             {dequantized(node.inputs[QuantizedLinear::x], attrs.x, t),
-                              dequantized_weights(node, {in, out}, 1, transposed, t)});
+                             {add_dequantize(node.inputs[QuantizedLinear::x], attrs.x, t),
+                              add_dequantized_weights(node, {in, out}, 1, transposed, t)});
   if (is_given(node, QuantizedLinear::bias))
     y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[QuantizedLinear::bias])});
   finish(node, y, attrs.activation, attrs.y, t);

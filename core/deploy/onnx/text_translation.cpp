@@ -11,17 +11,17 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-std::string integers(const std::string& name, const Ints& values, Translation& t) {
+std::string add_integers(const std::string& name, const Ints& values, Translation& t) {
   return t.to().constant(name, {static_cast<std::int64_t>(values.size())}, values);
 }
 
 /// 0 for tokens and -1e9 for padding, [N,1,1,S].
-std::string score_offsets(const std::string& name, Translation& t) {
+std::string add_score_offsets(const std::string& name, Translation& t) {
   constexpr std::int64_t f32 = static_cast<std::int64_t>(OnnxType::f32);
   const std::string mask = t.to().add(name + ".mask", "Cast", {onnx_io::attention_mask}, {{"to", f32}});
   const std::string padding = t.to().add(name + ".padding", "Sub", {t.to().scalar(name + ".one", 1), mask});
   const std::string offsets = t.to().add(name + ".offsets", "Mul", {padding, t.to().scalar(name + ".low", -1e9f)});
-  return t.to().add(name + ".score_offsets", "Unsqueeze", {offsets, integers(name + ".axes", {1, 2}, t)});
+  return t.to().add(name + ".score_offsets", "Unsqueeze", {offsets, add_integers(name + ".axes", {1, 2}, t)});
 }
 
 }  // namespace
@@ -38,11 +38,11 @@ void translate_embedding(const Node& node, Translation& t) {
   const std::string shape =
       t.to().add(node.name + ".shape", "Shape", {input(BertEmbedding::ids)}, {{"start", std::int64_t{1}}});
   const std::int64_t first_position = static_cast<const BertEmbedding&>(*node.op).first_position();
-  const std::string first = integers(node.name + ".first", {first_position}, t);
+  const std::string first = add_integers(node.name + ".first", {first_position}, t);
   const std::string end = first_position == 0 ? shape : t.to().add(node.name + ".end", "Add", {shape, first});
   const std::string positions =
       t.to().add(node.name + ".positions", "Slice",
-                 {input(BertEmbedding::position), first, end, integers(node.name + ".axis", {0}, t)});
+                 {input(BertEmbedding::position), first, end, add_integers(node.name + ".axis", {0}, t)});
   const std::string sum = t.to().add(node.name + ".sum", "Add", {words, types});
   t.name(node.outputs[0], t.to().add(node.name, "Add", {sum, positions}));
 }
@@ -57,7 +57,7 @@ void translate_attention(const Node& node, Translation& t) {
   };
   const std::string split =
       add(".split", "Reshape",
-          {t.name(node.inputs[Attention::qkv]), integers(node.name + ".parts", {0, 0, 3, heads, depth}, t)});
+          {t.name(node.inputs[Attention::qkv]), add_integers(node.name + ".parts", {0, 0, 3, heads, depth}, t)});
   const auto part = [&](const char* what, std::int64_t index, const Ints& order) {
     const std::string at = t.to().constant(node.name + what + ".index", {}, std::span(&index, 1));
     const std::string chosen = add(what, "Gather", {split, at}, {{"axis", std::int64_t{2}}});  // [N,S,heads,depth]
@@ -69,11 +69,11 @@ void translate_attention(const Node& node, Translation& t) {
   const std::string scores = add(".scores", "Mul", {add(".products", "MatMul", {q, k}), scale});
   const bool padded =
       t.from().value(node.inputs[Attention::lengths]).storage == Storage::input;  // not for image patches
-  const std::string masked = padded ? add(".masked", "Add", {scores, score_offsets(node.name, t)}) : scores;
+  const std::string masked = padded ? add(".masked", "Add", {scores, add_score_offsets(node.name, t)}) : scores;
   const std::string weights = add(".weights", "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
   const std::string rows =
       add(".rows", "Transpose", {add(".sums", "MatMul", {weights, v})}, {{"perm", Ints{0, 2, 1, 3}}});
-  t.name(node.outputs[0], add("", "Reshape", {rows, integers(node.name + ".width", {0, 0, width}, t)}));
+  t.name(node.outputs[0], add("", "Reshape", {rows, add_integers(node.name + ".width", {0, 0, width}, t)}));
 }
 
 }  // namespace ptrain

@@ -109,7 +109,7 @@ void translate_global_average_pool(const Node& node, Translation& t) {
 }
 
 /// Averaging over windows of an axis as a matrix [size, pixels].
-std::vector<float> window_means(std::int64_t size, std::int64_t pixels) {
+std::vector<float> make_window_means(std::int64_t size, std::int64_t pixels) {
   std::vector<float> matrix(static_cast<std::size_t>(size * pixels));
   for (std::int64_t i = 0; i < size; ++i) {
     const AdaptiveWindow window = adaptive_window(i, size, pixels);
@@ -125,11 +125,11 @@ void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
   const Shape& s = t.shape(node.inputs[0]);
   std::string x = t.name(node.inputs[0]);
   if (s[1] != size) {
-    const std::string down = t.to().constant(node.name + ".down", {size, s[1]}, window_means(size, s[1]));
+    const std::string down = t.to().constant(node.name + ".down", {size, s[1]}, make_window_means(size, s[1]));
     x = t.to().add(node.name + ".rows", "MatMul", {down, x});
   }
   if (s[2] != size) {
-    const std::string means = t.to().constant(node.name + ".across", {size, s[2]}, window_means(size, s[2]));
+    const std::string means = t.to().constant(node.name + ".across", {size, s[2]}, make_window_means(size, s[2]));
     const std::string across = t.to().add(node.name + ".transposed", "Transpose", {means}, {{"perm", Ints{1, 0}}});
     x = t.to().add(node.name + ".columns", "MatMul", {x, across});
   }
@@ -138,7 +138,7 @@ void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
 }
 
 /// Input of an op over the last axis: images `x` transposed to channels last.
-std::string channels_last(const Node& node, const std::string& x, Translation& t) {
+std::string add_channels_last(const Node& node, const std::string& x, Translation& t) {
   if (t.shape(node.outputs[0]).rank() != 4) return x;
   return t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
 }
@@ -155,21 +155,21 @@ void translate_linear(const Node& node, Translation& t) {
   const ValueId w = node.inputs[Linear::w];
   const std::string transposed =
       t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
-  std::string y = t.to().add(node.name, "MatMul", {channels_last(node, t.name(node.inputs[Linear::x]), t), transposed});
+  std::string y = t.to().add(node.name, "MatMul", {add_channels_last(node, t.name(node.inputs[Linear::x]), t), transposed});
   if (is_given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
   set_output(node, translate_activation(get_op<Linear>(node).attrs().activation, y, t), t);
 }
 
-std::string normalized(const Node& node, const std::string& x, ValueId gamma, ValueId beta, float epsilon,
+std::string add_normalization(const Node& node, const std::string& x, ValueId gamma, ValueId beta, float epsilon,
                        Translation& t) {
   return t.to().add(node.name, "LayerNormalization", {x, t.name(gamma), t.name(beta)},
                     {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
 }
 
 void translate_layer_norm(const Node& node, Translation& t) {
-  const std::string x = channels_last(node, t.name(node.inputs[LayerNorm::x]), t);
+  const std::string x = add_channels_last(node, t.name(node.inputs[LayerNorm::x]), t);
   set_output(node,
-             normalized(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
+             add_normalization(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
                         get_op<LayerNorm>(node).epsilon(), t),
              t);
 }
@@ -203,7 +203,7 @@ void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
   const std::string sum =
       t.to().add(node.name + ".sum", "Add", {t.name(node.inputs[Op::x]), t.name(node.inputs[Op::residual])});
   set_output(node,
-             normalized(node, channels_last(node, sum, t), node.inputs[Op::gamma], node.inputs[Op::beta],
+             add_normalization(node, add_channels_last(node, sum, t), node.inputs[Op::gamma], node.inputs[Op::beta],
                         get_op<Op>(node).attrs().epsilon, t),
              t);
 }

@@ -10,7 +10,7 @@ namespace ptrain {
 namespace {
 
 /// The elements of a value that belong to samples rather than padding of the batch.
-std::span<const float> valid_part(const Plan& plan, const std::string& name, const Batch& batch, std::int64_t rows) {
+std::span<const float> get_valid_part(const Plan& plan, const std::string& name, const Batch& batch, std::int64_t rows) {
   const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(name));
   const std::span<const float> all(static_cast<const float*>(plan.output(name)),
                                    static_cast<std::size_t>(desc.count()));
@@ -34,7 +34,7 @@ std::string add_batch(const Plan& plan, const Batch& batch, std::int64_t rows,
   std::vector<char> finite(values.size(), 1);
 #pragma omp parallel for schedule(dynamic)
   for (std::size_t i = 0; i < values.size(); ++i) {
-    finite[i] = values[i]->second.add(valid_part(plan, values[i]->first, batch, rows)) ? 1 : 0;
+    finite[i] = values[i]->second.add(get_valid_part(plan, values[i]->first, batch, rows)) ? 1 : 0;
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (finite[i] == 0) return values[i]->first;

@@ -9,7 +9,7 @@ namespace ptrain {
 namespace {
 
 /// Samples per second over at least one run, and as many as fit into `seconds`.
-double rate(DeployedModel& model, const Batch& batch, double seconds) {
+double measure_rate(DeployedModel& model, const Batch& batch, double seconds) {
   InterruptibleWork::check("while speed was compared");
   const Stopwatch watch;
   std::int64_t samples = 0;
@@ -35,7 +35,7 @@ SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, c
   SpeedBeforeAndAfter speed{before.batch_size(), 5};
   std::vector<double> ratios;
   for (int round = 0; round < speed.rounds; ++round) {
-    const double was = rate(before, batch, seconds), is = rate(after, batch, seconds);
+    const double was = measure_rate(before, batch, seconds), is = measure_rate(after, batch, seconds);
     speed.before = std::max(speed.before, was);
     speed.after = std::max(speed.after, is);
     ratios.push_back(is / was);

@@ -91,8 +91,8 @@ class Quantizer {
       const std::string& read = graph.value(format_owner(graph, node.inputs.front())).name;
       const LayerTrial trial(backend_, *precise_, node);
       for (std::size_t i = 0; i < methods.size(); ++i) {
-        const bool asked = options_.method == CalibrationMethod::automatic || options_.method == methods[i];
-        if (!asked) continue;
+        const bool requested = options_.method == CalibrationMethod::automatic || options_.method == methods[i];
+        if (!requested) continue;
         const double error = trial.relative_error(calibrated.values.at(read).format(methods[i]));
         of_layer[layer.name][i] = error;
         of_value[read][i] += error;
