@@ -75,11 +75,11 @@ const char* format_kind(const DatasetInfo& data) {
 }
 
 nlohmann::json listed_json(const DescribedModel& model) {
-  nlohmann::json json = {{"name", model.entry.name},          {"other_names", model.entry.other_names},
-                         {"family", model.entry.family},      {"reads", format_kind(model.data)},
+  nlohmann::json json = {{"name", model.entry.name},         {"other_names", model.entry.other_names},
+                         {"family", model.entry.family},     {"reads", format_kind(model.data)},
                          {"sizes", list_sizes(model.entry)}, {"classes", model.data.classes},
-                         {"parameters", model.parameters},    {"flops_per_sample", model.flops_per_sample},
-                         {"weights", model.entry.weights},    {"published", nullptr}};
+                         {"parameters", model.parameters},   {"flops_per_sample", model.flops_per_sample},
+                         {"weights", model.entry.weights},   {"published", nullptr}};
   if (model.data.kind == DataKind::image) json["image_size"] = to_json(model.data.image_size);
   if (model.data.frames > 0) json["frames"] = model.data.frames;
   if (model.data.max_length > 0) json["max_length"] = model.data.max_length;

@@ -70,7 +70,7 @@ void bench_infer(const BenchInferArguments& arguments) {
   Predictor ready(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
   const DataKind kind = opened.trained.data.kind;
   ScenarioOptions requested = arguments.mlperf ? mlperf_options(scenario, kind)
-                                           : ScenarioOptions{.scenario = scenario, .seconds = arguments.seconds};
+                                               : ScenarioOptions{.scenario = scenario, .seconds = arguments.seconds};
   requested.bound_ms = arguments.bound.value_or(default_bound_ms(kind));
   ScenarioReport report = run_scenario(ready, opened.trained.data, requested, [](double rate, bool held) {
     print_error_line(fmt::format("{:.1f} samples/s: {}", rate, held ? "within the bound" : "too many late"));

@@ -88,7 +88,8 @@ Comparison compare_live(const CompareOptions& options) {
   ab.software = installed_software();
   const SignalGuard signals;
   ab.stopped = [] { return SignalGuard::received() != 0; };
-  print_error_line(fmt::format("base: {}\nnew:  {}", format_side(ab.config, ab.base), format_side(ab.config, ab.changed)));
+  print_error_line(
+      fmt::format("base: {}\nnew:  {}", format_side(ab.config, ab.base), format_side(ab.config, ab.changed)));
   ab.on_pair = [](const CaseComparison& so_far) { print_error_line(format_pair(so_far)); };
   Comparison comparison = run_ab_comparison(ab, catalogs());
   fmt::print(stderr, "records: {}\n", ab.folder.string());

@@ -29,7 +29,7 @@ struct InferArguments {
   GenerationOptions generation;
 };
 
-/// "accuracy: 0.9000 top-1 of 120 inputs whose class is known (majority class 0.6000)"
+/// "accuracy: 0.9000 top-1 of 120 inputs with a known class (majority class 0.6000)"
 std::string format_quality(const Evaluation& evaluation) {
   if (evaluation.primary()->kind != MetricKind::fraction) {
     return evaluation.text() + evaluation.text_of_others(MetricView::brief) + ", of the inputs with a known value";
@@ -48,7 +48,8 @@ void print_summary(const InferenceReport& report) {
   print_error_line(fmt::format("{} inputs in {:.2f} s: {:.1f}/s; a batch of {} took {:.2f} ms (p50), {:.2f} ms (p99)",
                                report.inputs, report.seconds, report.inputs_per_second, report.batch_size,
                                report.batch_ms.p50, report.batch_ms.p99));
-  if (report.evaluation && report.evaluation->primary() != nullptr) print_error_line(format_quality(*report.evaluation));
+  if (report.evaluation && report.evaluation->primary() != nullptr)
+    print_error_line(format_quality(*report.evaluation));
 }
 
 InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, const InferArguments& arguments,
@@ -77,7 +78,7 @@ void print_notes(const std::vector<std::string>& notes) {
 
 /// Batches no larger than the number of inputs, and no kernel search, which would take longer than most of them.
 DeployOptions make_deploy_options(std::int64_t inputs, const LoadedModel& opened, DType preferred,
-                          const InferArguments& arguments) {
+                                  const InferArguments& arguments) {
   DeployOptions options = arguments.deploy.deploy_options(opened, preferred);
   options.batch_size = std::min(options.batch_size, inputs);
   options.kernels.exhaustive_search = false;
@@ -92,7 +93,7 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
   print_notes(notes);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = make_deploy_options(static_cast<std::int64_t>(prompts.size()), opened,
-                                      backend->kernels().preferred_low_precision(), arguments);
+                                              backend->kernels().preferred_low_precision(), arguments);
   const auto longest =
       std::max_element(prompts.begin(), prompts.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
   // A token has at least one byte.
@@ -118,8 +119,9 @@ void infer(const InferArguments& arguments) {
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(),
-                      make_deploy_options(inputs->size(), opened, backend->kernels().preferred_low_precision(), arguments));
+  DeployedModel ready(
+      *backend, *opened.model, *opened.task, opened.trained.weights(),
+      make_deploy_options(inputs->size(), opened, backend->kernels().preferred_low_precision(), arguments));
   InferenceReport report = answer(ready, *inputs, arguments, format);
   report.model = opened.trained.folder.string();
   report.device = backend->name();

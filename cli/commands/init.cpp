@@ -74,7 +74,8 @@ std::string format_sentence_config(const DataSettings& settings, const SampleCou
       "  optimizer: {{name: adamw, lr: 5.0e-5, weight_decay: 0.01}}\n"
       "  schedule: {{name: linear, warmup_ratio: 0.1}}\n"
       "  clip_norm: 1.0\n",
-      find_default_model(DataKind::text, 0), weights, format_data(settings), weights, choose_batch_size(counts.samples, 32));
+      find_default_model(DataKind::text, 0), weights, format_data(settings), weights,
+      choose_batch_size(counts.samples, 32));
 }
 
 void init(const InitOptions& options) {
@@ -92,7 +93,8 @@ void init(const InitOptions& options) {
   const std::string schema = shipped_file("configs/config.schema.json");
   std::string text;
   if (fs::exists(schema)) text += fmt::format("# yaml-language-server: $schema={}\n", fs::absolute(schema).string());
-  text += counts.image_size.is_given() ? format_image_config(settings, counts) : format_sentence_config(settings, counts);
+  text +=
+      counts.image_size.is_given() ? format_image_config(settings, counts) : format_sentence_config(settings, counts);
   text += fmt::format("output: {{dir: {}, keep_best: primary}}\n", quote_yaml((fs::path("runs") / name).string()));
   parse_config(text, out.string(), catalogs());
   write_file_atomic(out, text);

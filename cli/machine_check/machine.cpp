@@ -37,13 +37,13 @@ CheckReport check_machine(const AcceptanceOptions& options) {
     const int index = static_cast<int>(i);
     const ProbedGpu gpu = probe_gpu(*make_backend({DeviceKind::cuda, index}), index);
     report.add(check_gpu(gpu, expected));
-    found.push_back(gpu.device.facts);
+    found.push_back(gpu.device.metrics);
   }
   if (!options.save_file.empty()) {
     ExpectedMachine machine;
     machine.about = fmt::format("As measured by ptrain doctor --check --save, {}.", report.time);
     if (gpus > 0) machine.gpus = static_cast<double>(gpus);
-    machine.cpu = cpu.facts;
+    machine.cpu = cpu.metrics;
     machine.gpu = find_common_metrics(found);
     save_expected(machine, options.save_file);
   }

@@ -60,9 +60,11 @@ std::string format_verbatim(const std::string& text) { return ".PP\n.nf\n" + esc
 
 std::string format_section(const CommandDescription& command) {
   std::string text = fmt::format(".SS {}{}\n", format_synopsis(command), escape_roff(command.help));
-  for (const OptionDescription& argument : command.arguments) text += format_tagged(format_tag(argument), argument.help);
+  for (const OptionDescription& argument : command.arguments)
+    text += format_tagged(format_tag(argument), argument.help);
   for (const OptionDescription& option : command.options) {
-    if (option.names.back() != "--help") text += format_tagged(format_tag(option), option.help);  // which every command has
+    if (option.names.back() != "--help")
+      text += format_tagged(format_tag(option), option.help);  // which every command has
   }
   return command.footer.empty() ? text : text + format_verbatim(command.footer);
 }

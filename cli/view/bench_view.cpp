@@ -52,7 +52,8 @@ std::string row(const Suite& suite, std::size_t index, const CaseProgress& progr
   }
   const char* mark = progress.running ? ">" : progress.given_up ? "x" : " ";
   return fmt::format("{} {:<{}}  {:>2}/{:<2}  {:<16}  {:>26}  {:>9}  {:>7}", mark, suite.cases[index].name, width,
-                     progress.records.size(), progress.planned, format_outcomes(progress), format_speed(progress), memory, accuracy);
+                     progress.records.size(), progress.planned, format_outcomes(progress), format_speed(progress),
+                     memory, accuracy);
 }
 
 /// The title of the primary metric.

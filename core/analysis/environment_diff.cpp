@@ -99,8 +99,8 @@ std::vector<Difference> find_differences(const Report& base, const Report& chang
     const bool devices = std::string_view(watched.pointer) == "/environment/devices";
     const bool same_devices =
         devices && before.is_array() && after.is_array() && summarize_devices(before) == summarize_devices(after);
-    found.push_back(
-        {same_devices ? DifferenceKind::note : watched.kind, to_dotted(watched.pointer), to_text(before), to_text(after)});
+    found.push_back({same_devices ? DifferenceKind::note : watched.kind, to_dotted(watched.pointer), to_text(before),
+                     to_text(after)});
   }
   add_config(found, base.config, changed.config);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });

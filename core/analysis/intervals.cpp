@@ -115,7 +115,8 @@ Interval rank_sum_interval(std::span<const double> base, std::span<const double>
   for (const double b : base) {
     for (const double c : changed) differences.push_back(c - b);
   }
-  return make_percentile_interval(std::move(differences), find_rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
+  return make_percentile_interval(std::move(differences),
+                                  find_rank_sum_cut(base.size(), changed.size(), (1 - confidence) / 2));
 }
 
 Interval centre_interval(std::span<const double> values, double confidence) {

@@ -72,8 +72,9 @@ SteadyState find_steady_state(std::span<const double> step_ms, const SteadyRule&
   const auto first = rest.first(rest.size() / 2), second = rest.subspan(rest.size() / 2);
   const double before = quantile(first, 0.5), after = quantile(second, 0.5);
   state.drift_percent = std::expm1(after - before) * 100;
-  const double noise = median_error * std::hypot(compute_spread(first, before) / std::sqrt(static_cast<double>(first.size())),
-                                                 compute_spread(second, after) / std::sqrt(static_cast<double>(second.size())));
+  const double noise =
+      median_error * std::hypot(compute_spread(first, before) / std::sqrt(static_cast<double>(first.size())),
+                                compute_spread(second, after) / std::sqrt(static_cast<double>(second.size())));
   const bool drifts = std::abs(state.drift_percent) > rule.drift_percent && std::abs(after - before) > 3 * noise;
   if (rule.required && state.warmup_steps == bound) {
     state.reason = fmt::format("the warm-up had not ended by step {} of {}", bound, size);

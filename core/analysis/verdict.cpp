@@ -124,8 +124,10 @@ SpeedChange test_group_change(const StepLogs& base, const StepLogs& changed, con
   change.runs = static_cast<std::int64_t>(std::min(base.typical.size(), changed.typical.size()));
   const double unsteady = std::hypot(compute_drift(base.typical), compute_drift(changed.typical)) / 2;
   const double unsteady_mean = std::hypot(compute_drift(base.mean), compute_drift(changed.mean)) / 2;
-  change.percent = in_percent(widen_interval(rank_sum_interval(base.typical, changed.typical, rule.confidence), unsteady));
-  change.stalls = in_percent(widen_interval(rank_sum_interval(base.mean, changed.mean, stall_confidence), unsteady_mean));
+  change.percent =
+      in_percent(widen_interval(rank_sum_interval(base.typical, changed.typical, rule.confidence), unsteady));
+  change.stalls =
+      in_percent(widen_interval(rank_sum_interval(base.mean, changed.mean, stall_confidence), unsteady_mean));
   conclude(change, compute_total_change(summarize_times(base.mean), summarize_times(changed.mean)), rule,
            fewest_of_each(rule.confidence));
   return change;

@@ -206,11 +206,11 @@ ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* des
     const api::Session& session = require_pointer(model, "model").session;
     const DatasetInfo& data = session.data();
     require_pointer(description, "description") = {to_kind(data),
-                                         data.classes,
-                                         session.settings().max_batch,
-                                         data.image_size.is_square() ? data.image_size.height : 0,
-                                         data.max_length,
-                                         data.vocab_size};
+                                                   data.classes,
+                                                   session.settings().max_batch,
+                                                   data.image_size.is_square() ? data.image_size.height : 0,
+                                                   data.max_length,
+                                                   data.vocab_size};
   });
 }
 
@@ -222,8 +222,8 @@ ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input
     if (index >= inputs.size()) fail_usage("index: the model reads {} tensors, got {}", inputs.size(), index);
     const ClientTensor& input = inputs[index];
     require_pointer(description, "description") = {input.name.c_str(), public_type(input.type),
-                                         static_cast<std::int32_t>(input.shape.size()), input.shape.data(),
-                                         input.limit};
+                                                   static_cast<std::int32_t>(input.shape.size()), input.shape.data(),
+                                                   input.limit};
   });
 }
 
@@ -238,7 +238,7 @@ ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answ
     const TensorSpec& answer = session.answers()[index];
     const std::vector<std::int64_t>& shape = session.answer_shape(index).dims();
     require_pointer(description, "description") = {answer.name.c_str(), public_type(answer.dtype),
-                                         static_cast<std::int32_t>(shape.size()), shape.data(), answer.limit};
+                                                   static_cast<std::int32_t>(shape.size()), shape.data(), answer.limit};
   });
 }
 

@@ -41,7 +41,8 @@ std::vector<char*> make_pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-[[noreturn]] void execute(const char* program, char* const* arguments, char* const* environment, int log, pid_t parent) {
+[[noreturn]] void execute(const char* program, char* const* arguments, char* const* environment, int log,
+                          pid_t parent) {
   setpgid(0, 0);
   unblock_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -45,8 +45,9 @@ struct InferenceOptions {
 
 /// Calls `on_prediction` for every readable input, in order, and `progress` with the number done. Fills the part of the
 /// report that depends on the inputs. Throws Error{failed} naming an input whose scores are not finite, Interrupted.
-InferenceReport run_inference(DeployedModel& model, const InferenceDataset& inputs, const InferenceOptions& options,
-                              const std::function<void(const std::string& input, const Prediction& prediction)>& on_prediction,
-                              const std::function<void(std::int64_t done)>& progress);
+InferenceReport run_inference(
+    DeployedModel& model, const InferenceDataset& inputs, const InferenceOptions& options,
+    const std::function<void(const std::string& input, const Prediction& prediction)>& on_prediction,
+    const std::function<void(std::int64_t done)>& progress);
 
 }  // namespace ptrain

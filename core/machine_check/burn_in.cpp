@@ -32,7 +32,7 @@ DType find_fastest_precision(const DeviceRates& rates) {
 /// The largest of `sizes` expected to fit several times into half a lap and the memory.
 template <typename Sizes, typename Make>
 std::shared_ptr<BenchmarkOp> find_largest(const DeviceMemory& memory, const Sizes& sizes, double rate, double seconds,
-                                     Make make) {
+                                          Make make) {
   std::shared_ptr<BenchmarkOp> op = make(sizes.front());
   for (std::size_t i = 1; i < sizes.size(); ++i) {
     const double spare = static_cast<double>(memory.available()) / 4;
@@ -54,9 +54,9 @@ std::vector<BurnInWork> make_heavy_work(Backend& backend, double seconds) {
   std::vector<BurnInWork> work;
   for (const auto& op :
        {find_largest(backend.memory(), product_sizes, of.product.value_or(0), seconds,
-                [&](const ProductSize& size) { return make_product(backend, dtype, size, options); }),
+                     [&](const ProductSize& size) { return make_product(backend, dtype, size, options); }),
         find_largest(backend.memory(), convolution_sizes, of.convolution.value_or(0), seconds,
-                [&](const ConvolutionSize& size) { return make_convolution(backend, dtype, size, options); })}) {
+                     [&](const ConvolutionSize& size) { return make_convolution(backend, dtype, size, options); })}) {
     work.push_back({op->cost().flops,
                     [op, &stream = backend.stream()] {
                       op->run();
@@ -88,8 +88,9 @@ Check check_drift(const BurnInLaps& laps, const BurnInOptions& options) {
   };
   const Interval change = rank_sum_interval(logs(first), logs(last), confidence);
   const auto percent = [](double log) { return 100 * std::expm1(log); };
-  check.found = fmt::format("{:+.1f} % ({:+.1f} to {:+.1f}), {:.0f} to {:.0f} Gop/s", percent(change.estimate),
-                            percent(change.lower), percent(change.upper), compute_mean(first) * 1e-9, compute_mean(last) * 1e-9);
+  check.found =
+      fmt::format("{:+.1f} % ({:+.1f} to {:+.1f}), {:.0f} to {:.0f} Gop/s", percent(change.estimate),
+                  percent(change.lower), percent(change.upper), compute_mean(first) * 1e-9, compute_mean(last) * 1e-9);
   if (percent(change.upper) < -options.drift_percent) {
     check.verdict = CheckVerdict::failed;
   } else if (percent(change.lower) >= -options.drift_percent) {
@@ -124,8 +125,8 @@ BurnInLaps burn_in(std::span<const BurnInWork> work, const BurnInOptions& option
     const double start = options.clock();
     item.run();
     const double seconds = std::max(1e-9, options.clock() - start);
-    repeats.push_back(
-        std::max<std::int64_t>(1, std::llround(choose_lap_seconds(options) / static_cast<double>(work.size()) / seconds)));
+    repeats.push_back(std::max<std::int64_t>(
+        1, std::llround(choose_lap_seconds(options) / static_cast<double>(work.size()) / seconds)));
     operations += item.operations * static_cast<double>(repeats.back());
   }
   BurnInLaps laps;

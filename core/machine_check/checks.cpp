@@ -97,14 +97,14 @@ std::int64_t CheckReport::count(CheckVerdict verdict) const {
 
 std::vector<Check> check_metrics(DeviceClass part, const ProbedDevice& device, const DeviceMetrics& expected,
                                  const ExpectedMachine& file, const ExpectedFigures& defaults) {
-  std::vector<Check> checks{check_text("model", device.facts, expected)};
-  if (part == DeviceClass::gpu) checks.push_back(check_text("driver", device.facts, expected));
+  std::vector<Check> checks{check_text("model", device.metrics, expected)};
+  if (part == DeviceClass::gpu) checks.push_back(check_text("driver", device.metrics, expected));
   for (const MachineMetric& key : machine_metrics()) {
     if (!key.belongs_to(part)) continue;
     std::optional<ExpectedFigure> wanted = find(defaults, key.name);
     if (const auto value = find(expected.figures, key.name))
       wanted = ExpectedFigure{*value, choose_tolerance(key, file), "file"};
-    checks.push_back(check_figure(key, find(device.facts.figures, key.name), wanted));
+    checks.push_back(check_figure(key, find(device.metrics.figures, key.name), wanted));
   }
   for (Check& check : checks) check.device = device.name;
   return checks;

@@ -50,7 +50,7 @@ struct CheckReport {
 /// One device's measured properties.
 struct ProbedDevice {
   std::string name;  // as Check::device
-  DeviceMetrics facts;
+  DeviceMetrics metrics;
 };
 
 /// Checks every metric of `part` against `expected` from a file, with its tolerance, else against `defaults`.

@@ -35,15 +35,15 @@ class ExpectedReader : YamlReader {
   }
 
  private:
-  void read_part(const YamlEntry& part, DeviceClass of, DeviceMetrics& facts) const {
+  void read_part(const YamlEntry& part, DeviceClass of, DeviceMetrics& metrics) const {
     const std::string section = part.key + ".";
     const std::vector<std::string> known = metric_names(of);
     for (const YamlEntry& entry : as_map(part)) {
       if (std::find(known.begin(), known.end(), entry.key) == known.end()) reject_unknown(entry, section, known);
       if (entry.key == "model" || entry.key == "driver") {
-        facts.texts[entry.key] = as_text(entry, section);
+        metrics.texts[entry.key] = as_text(entry, section);
       } else {
-        facts.figures[entry.key] = as_number(entry, 0, 1e12, section);
+        metrics.figures[entry.key] = as_number(entry, 0, 1e12, section);
       }
     }
   }

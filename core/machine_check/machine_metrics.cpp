@@ -31,8 +31,8 @@ constexpr MachineMetric keys[] = {
 };
 constexpr double giga = 1e9;
 
-void set(MetricMap& facts, std::string name, const std::optional<double>& value, double unit = 1) {
-  if (value) facts[std::move(name)] = *value / unit;
+void set(MetricMap& metrics, std::string name, const std::optional<double>& value, double unit = 1) {
+  if (value) metrics[std::move(name)] = *value / unit;
 }
 
 }  // namespace
@@ -50,29 +50,29 @@ std::vector<std::string> metric_names(DeviceClass part) {
 }
 
 MetricMap collect_metrics(const DeviceRates& rates) {
-  MetricMap facts;
+  MetricMap metrics;
   const std::pair<const char*, const PrecisionRates*> precisions[] = {
       {"fp32", &rates.fp32}, {"bf16", &rates.bf16}, {"fp16", &rates.fp16}, {"int8", &rates.int8}};
   for (const auto& [name, of] : precisions) {
-    set(facts, fmt::format("{}_product", name), of->product, giga);
-    set(facts, fmt::format("{}_convolution", name), of->convolution, giga);
+    set(metrics, fmt::format("{}_product", name), of->product, giga);
+    set(metrics, fmt::format("{}_convolution", name), of->convolution, giga);
   }
-  set(facts, "memory_bandwidth_gb_s", rates.memory_bandwidth, giga);
-  return facts;
+  set(metrics, "memory_bandwidth_gb_s", rates.memory_bandwidth, giga);
+  return metrics;
 }
 
 MetricMap collect_metrics(const DeviceCondition& condition) {
-  MetricMap facts;
-  set(facts, "new_memory_errors", condition.new_memory_errors);
-  set(facts, "all_memory_errors", condition.all_memory_errors);
-  set(facts, "rows_to_remap", condition.rows_to_remap);
-  set(facts, "failed_remaps", condition.failed_remaps);
-  set(facts, "pcie_generation", condition.pcie_generation);
-  set(facts, "pcie_width", condition.pcie_width);
-  set(facts, "nvlink_links", condition.links);
-  set(facts, "nvlink_gb_s", condition.link_bandwidth, giga);
-  set(facts, "power_limit_watts", condition.power_limit);
-  return facts;
+  MetricMap metrics;
+  set(metrics, "new_memory_errors", condition.new_memory_errors);
+  set(metrics, "all_memory_errors", condition.all_memory_errors);
+  set(metrics, "rows_to_remap", condition.rows_to_remap);
+  set(metrics, "failed_remaps", condition.failed_remaps);
+  set(metrics, "pcie_generation", condition.pcie_generation);
+  set(metrics, "pcie_width", condition.pcie_width);
+  set(metrics, "nvlink_links", condition.links);
+  set(metrics, "nvlink_gb_s", condition.link_bandwidth, giga);
+  set(metrics, "power_limit_watts", condition.power_limit);
+  return metrics;
 }
 
 ExpectedFigures default_expectations(const DeviceCondition& condition, const std::optional<GpuDataSheet>& sheet) {

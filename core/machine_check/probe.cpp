@@ -22,8 +22,8 @@ std::unique_ptr<Sensors> sensors_or_reason(const Instruments& instruments, std::
 
 ProbedDevice probe_cpu(Backend& backend) {
   ProbedDevice cpu{"cpu", {collect_metrics(renew_rates(backend, {})), {{"model", read_cpu().model}}}};
-  cpu.facts.figures["threads"] = thread_count();
-  if (memory_bytes() > 0) cpu.facts.figures["memory_gb"] = static_cast<double>(memory_bytes()) * 1e-9;
+  cpu.metrics.figures["threads"] = thread_count();
+  if (memory_bytes() > 0) cpu.metrics.figures["memory_gb"] = static_cast<double>(memory_bytes()) * 1e-9;
   return cpu;
 }
 
@@ -35,21 +35,21 @@ ProbedGpu probe_gpu(Backend& backend, int index) {
   const auto sensors = sensors_or_reason(backend.instruments(), gpu.no_sensors);
   std::optional<SensorWatch> watch;
   if (sensors != nullptr) watch.emplace(backend.instruments().make_sensors(), between_looks).start();
-  DeviceMetrics& facts = gpu.device.facts;
-  facts.figures = collect_metrics(measure_rates(backend, {}));
+  DeviceMetrics& metrics = gpu.device.metrics;
+  metrics.figures = collect_metrics(measure_rates(backend, {}));
   DeviceCondition condition;
   if (sensors != nullptr) {
     condition = sensors->condition();
     gpu.watched = watch->stop();
-    facts.figures.merge(collect_metrics(condition));
-    if (gpu.watched->sm_clock_mhz) facts.figures["sm_clock_mhz"] = gpu.watched->sm_clock_mhz->max;
-    if (gpu.watched->memory_clock_mhz) facts.figures["memory_clock_mhz"] = gpu.watched->memory_clock_mhz->max;
+    metrics.figures.merge(collect_metrics(condition));
+    if (gpu.watched->sm_clock_mhz) metrics.figures["sm_clock_mhz"] = gpu.watched->sm_clock_mhz->max;
+    if (gpu.watched->memory_clock_mhz) metrics.figures["memory_clock_mhz"] = gpu.watched->memory_clock_mhz->max;
   }
   gpu.device.name = fmt::format("{}:{}", backend.name(), index);
-  facts.figures["memory_gb"] = static_cast<double>(device.memory_bytes) * 1e-9;
-  facts.texts["model"] = device.name;
+  metrics.figures["memory_gb"] = static_cast<double>(device.memory_bytes) * 1e-9;
+  metrics.texts["model"] = device.name;
   for (const auto& [library, version] : info.versions) {
-    if (library.ends_with("driver")) facts.texts["driver"] = version;
+    if (library.ends_with("driver")) metrics.texts["driver"] = version;
   }
   gpu.defaults = default_expectations(condition, find_datasheet(device.name));
   return gpu;

@@ -11,7 +11,7 @@ ProbedDevice probe_cpu(Backend& backend);
 
 struct ProbedGpu {
   ProbedDevice device;
-  ExpectedFigures defaults;            // default_expectations() for it
+  ExpectedFigures defaults;          // default_expectations() for it
   std::optional<GpuReport> watched;  // sensor readings while its rates were measured
   std::string no_sensors;            // why `watched` is absent
 };

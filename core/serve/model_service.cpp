@@ -68,7 +68,7 @@ json describe_tensor(std::string_view name, const char* datatype, const std::vec
 
 /// Encodes the sentences of an input named `text` by the model's vocabulary.
 Batch encode_texts(const DatasetInfo& data, const TextEncoder& encoder, std::span<const std::string> texts,
-                     std::int64_t most) {
+                   std::int64_t most) {
   if (texts.empty()) fail_usage("{}: is empty: expected at least one input", text_input);
   if (static_cast<std::int64_t>(texts.size()) > most) {
     fail_usage("{}: {} inputs, expected at most {}", text_input, texts.size(), most);
@@ -95,9 +95,7 @@ bool wants_output(const json& request, std::string_view name) {
 
 }  // namespace
 
-ServiceAnswer error_answer(int status, const std::string& message) {
-  return {status, to_text({{"error", message}})};
-}
+ServiceAnswer error_answer(int status, const std::string& message) { return {status, to_text({{"error", message}})}; }
 
 ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> outputs, std::string name,
                            Batcher& batcher, std::int64_t most, ServeMetrics& metrics)
@@ -126,11 +124,11 @@ ServiceAnswer ModelService::model() const {
     outputs.push_back(describe_tensor(output.name, name_datatype(output.dtype), with_rows(-1, output.shape).dims()));
   }
   return {200, to_text({{"name", name_},
-                             {"versions", json::array()},
-                             {"platform", "ptrain"},
-                             {"inputs", inputs},
-                             {"outputs", outputs},
-                             {"parameters", {{"class_names", data_.class_names}, {"max_batch", most_}}}})};
+                        {"versions", json::array()},
+                        {"platform", "ptrain"},
+                        {"inputs", inputs},
+                        {"outputs", outputs},
+                        {"parameters", {{"class_names", data_.class_names}, {"max_batch", most_}}}})};
 }
 
 Batch ModelService::batch_of_body(const json& request) const {

@@ -15,7 +15,7 @@ using nlohmann::json;
 constexpr std::size_t most_axes = 8;
 
 const json& get_member(const json& object, const char* name, const char* where, bool (*fits)(const json&),
-                   const char* expected) {
+                       const char* expected) {
   if (!object.is_object()) fail_usage("{}: expected an object", where);
   const auto found = object.find(name);
   if (found == object.end()) fail_usage("{}.{}: is missing", where, name);

@@ -112,10 +112,10 @@ void check_images(const Config& config, const Rejection& reject) {
   if (kind == DataKind::image) return;
   const TrainConfig& train = config.train;
   const std::pair<const char*, bool> image_keys[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
-                                                {"train.resize.from", train.resize.from < 1},
-                                                {"train.mixup", train.mixup > 0},
-                                                {"train.cutmix", train.cutmix > 0},
-                                                {"eval.flip", config.eval.flip}};
+                                                     {"train.resize.from", train.resize.from < 1},
+                                                     {"train.mixup", train.mixup > 0},
+                                                     {"train.cutmix", train.cutmix > 0},
+                                                     {"eval.flip", config.eval.flip}};
   for (const auto& [key, set] : image_keys) {
     if (set) reject(key, "{} reads {}", config.model.entry.name, kind == DataKind::table ? "tables" : "text");
   }

@@ -48,7 +48,7 @@ class Bench(BenchTest):
         self.assertIn("level: O0 -> O1 x batch_size: 4 -> 8", result.stdout)
         again = self.bench()
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertIn("8 runs there already", again.stderr)
+        self.assertIn("8 runs already done", again.stderr)
         self.assertEqual(self.records(), records)
 
     def test_a_killed_sweep_goes_on_where_it_stopped(self):

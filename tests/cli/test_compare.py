@@ -105,7 +105,7 @@ class Compare(ProgramTest):
         other = next((FROZEN / "runs/same").glob("*/report.json"))
         result = run("compare", self.one_report(), other)
         self.assertEqual(result.returncode, 5)
-        self.assertIn("runs more of each would do", result.stdout)
+        self.assertIn("runs more of each would decide", result.stdout)
 
     def test_what_cannot_be_read_is_told(self):
         text = self.one_report().read_text()

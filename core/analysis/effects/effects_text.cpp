@@ -56,8 +56,8 @@ std::string effects_text(const EffectsReport& report) {
                             format_title(report, response), effect.unit);
       }
       first = false;
-      text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}  n {}{}\n", format_name(effect), width,
-                          effect.interval.estimate, format_range(effect), effect.runs, is_clear(effect) ? "  *" : "");
+      text += fmt::format("  {:<{}}  {:>+8.2f}  {:>20}  n {}{}\n", format_name(effect), width, effect.interval.estimate,
+                          format_range(effect), effect.runs, is_clear(effect) ? "  *" : "");
     }
   }
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", note);

@@ -60,7 +60,8 @@ std::string format_shape(const Shape& shape) {
     const double width = text_width(shape.content, shape.size, shape.bold);
     const double shift = shape.anchor == Anchor::start ? 0 : shape.anchor == Anchor::middle ? width / 2 : width;
     return fmt::format("BT /{} {:g} Tf {} rg 1 0 0 -1 {:.2f} {:.2f} Tm {} Tj ET\n", shape.bold ? "B" : "R", shape.size,
-                       format_components(shape.fill), shape.points[0].x - shift, shape.points[0].y, format_literal(shape.content));
+                       format_components(shape.fill), shape.points[0].x - shift, shape.points[0].y,
+                       format_literal(shape.content));
   }
   std::string text;
   const bool filled = shape.fill != Ink::none, stroked = shape.stroke != Ink::none;

@@ -39,7 +39,7 @@ std::string format_runs(const PlacedCase& item, const CaseGroup& group) {
 
 /// A point for each case, by panel and row, over one common range.
 Figure make_point_figure(const CaseGroup& group, Figure figure, const std::string& unit,
-                    const std::function<Point(const PlacedCase&)>& make_point) {
+                         const std::function<Point(const PlacedCase&)>& make_point) {
   std::vector<std::vector<PointRow>> panels;
   PointAxis axis{{}, unit, std::nullopt};
   bool crosses = false;
@@ -136,7 +136,7 @@ Figure make_accuracy_figure(const CaseGroup& group) {
   if (!metric) return {};
   const std::string title = metric->column() + " at the end and its 95 % interval";
   return make_point_figure(group, make_figure(group, "accuracy", title), metric->title,
-                      [&](const PlacedCase& item) { return make_accuracy_point(item, *metric); });
+                           [&](const PlacedCase& item) { return make_accuracy_point(item, *metric); });
 }
 
 std::vector<double> collect_steps(const PlacedCase& item) {

@@ -47,8 +47,9 @@ ProtoMessage make_model_message(const ProtoMessage& graph, const ModelDocument& 
   for (const char* field : {"class_names", "image", "text", "hash"}) {
     const nlohmann::json& value = described.at(field);
     if (value.is_null()) continue;
-    model.message(model_field::metadata, make_metadata_entry(std::string("ptrain.") + field,
-                                                        value.is_string() ? value.get<std::string>() : value.dump()));
+    model.message(model_field::metadata,
+                  make_metadata_entry(std::string("ptrain.") + field,
+                                      value.is_string() ? value.get<std::string>() : value.dump()));
   }
   return model;
 }

@@ -82,7 +82,8 @@ std::string OnnxGraph::add(const std::string& name, const std::string& type, con
   ProtoMessage node;
   for (const std::string& input : inputs) node.text(node_field::input, input);
   node.text(node_field::output, result).text(node_field::name, result).text(node_field::type, type);
-  for (const OnnxAttribute& attribute : attributes) node.message(node_field::attribute, make_attribute_message(attribute));
+  for (const OnnxAttribute& attribute : attributes)
+    node.message(node_field::attribute, make_attribute_message(attribute));
   nodes_.push_back(std::move(node));
   return result;
 }

@@ -31,7 +31,7 @@ std::string add_dequantize(ValueId value, const QuantizedFormat& format, Transla
 
 /// Dequantized weights, whose output channels are `axis` of `dims`.
 std::string add_dequantized_weights(const Node& node, const std::vector<std::int64_t>& dims, std::int64_t axis,
-                                std::span<const std::int8_t> integers, Translation& t) {
+                                    std::span<const std::int8_t> integers, Translation& t) {
   const ValueId scales = node.inputs[QuantizedLinear::w_scale];
   const std::vector<std::int8_t> zeros(static_cast<std::size_t>(t.shape(scales)[0]));
   const std::string& name = t.variable(node.inputs[QuantizedLinear::w]);

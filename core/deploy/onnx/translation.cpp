@@ -155,13 +155,14 @@ void translate_linear(const Node& node, Translation& t) {
   const ValueId w = node.inputs[Linear::w];
   const std::string transposed =
       t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
-  std::string y = t.to().add(node.name, "MatMul", {add_channels_last(node, t.name(node.inputs[Linear::x]), t), transposed});
+  std::string y =
+      t.to().add(node.name, "MatMul", {add_channels_last(node, t.name(node.inputs[Linear::x]), t), transposed});
   if (is_given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
   set_output(node, translate_activation(get_op<Linear>(node).attrs().activation, y, t), t);
 }
 
 std::string add_normalization(const Node& node, const std::string& x, ValueId gamma, ValueId beta, float epsilon,
-                       Translation& t) {
+                              Translation& t) {
   return t.to().add(node.name, "LayerNormalization", {x, t.name(gamma), t.name(beta)},
                     {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
 }
@@ -170,7 +171,7 @@ void translate_layer_norm(const Node& node, Translation& t) {
   const std::string x = add_channels_last(node, t.name(node.inputs[LayerNorm::x]), t);
   set_output(node,
              add_normalization(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
-                        get_op<LayerNorm>(node).epsilon(), t),
+                               get_op<LayerNorm>(node).epsilon(), t),
              t);
 }
 
@@ -204,7 +205,7 @@ void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
       t.to().add(node.name + ".sum", "Add", {t.name(node.inputs[Op::x]), t.name(node.inputs[Op::residual])});
   set_output(node,
              add_normalization(node, add_channels_last(node, sum, t), node.inputs[Op::gamma], node.inputs[Op::beta],
-                        get_op<Op>(node).attrs().epsilon, t),
+                               get_op<Op>(node).attrs().epsilon, t),
              t);
 }
 

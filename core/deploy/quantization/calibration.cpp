@@ -10,7 +10,8 @@ namespace ptrain {
 namespace {
 
 /// The elements of a value that belong to samples rather than padding of the batch.
-std::span<const float> get_valid_part(const Plan& plan, const std::string& name, const Batch& batch, std::int64_t rows) {
+std::span<const float> get_valid_part(const Plan& plan, const std::string& name, const Batch& batch,
+                                      std::int64_t rows) {
   const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(name));
   const std::span<const float> all(static_cast<const float*>(plan.output(name)),
                                    static_cast<std::size_t>(desc.count()));

@@ -31,19 +31,19 @@ DeviceRates rates_of_h200() {
 }
 
 MetricMap found_facts(const DeviceCondition& condition) {
-  MetricMap facts = collect_metrics(rates_of_h200());
-  facts.merge(collect_metrics(condition));
-  facts["memory_gb"] = 150;
-  facts["sm_clock_mhz"] = 1700;
-  facts["memory_clock_mhz"] = 2602;
-  return facts;
+  MetricMap metrics = collect_metrics(rates_of_h200());
+  metrics.merge(collect_metrics(condition));
+  metrics["memory_gb"] = 150;
+  metrics["sm_clock_mhz"] = 1700;
+  metrics["memory_clock_mhz"] = 2602;
+  return metrics;
 }
 
 /// The checks' verdicts by what was checked, of an H200.
 std::map<std::string, CheckVerdict> verdicts(const DeviceCondition& condition, const MetricMap& changed = {},
                                              const ExpectedMachine& expected = {}) {
   ProbedDevice device{"cuda:0", {found_facts(condition), {{"model", "NVIDIA H200"}, {"driver", "580.95.05"}}}};
-  for (const auto& [name, value] : changed) device.facts.figures[name] = value;
+  for (const auto& [name, value] : changed) device.metrics.figures[name] = value;
   std::map<std::string, CheckVerdict> by_name;
   for (const Check& check : check_metrics(DeviceClass::gpu, device, expected.gpu, expected,
                                           default_expectations(condition, find_datasheet("NVIDIA H200")))) {
