@@ -1,4 +1,5 @@
-// A golden (tests/golden/<case>.safetensors) and the same training in this program: same weights, batches and optimizer.
+// A golden (tests/golden/<case>.safetensors) and the same training in this program: same weights, batches and
+// optimizer.
 #pragma once
 
 #include "core/passes/pipeline.h"

@@ -177,7 +177,8 @@ TEST(Compare, DoesNotCompareDifferentMetrics) {
   const MeasuredCase other = judged_by(example_metric("auc", "AUC", MetricKind::score, {}), {0.9, 0.9});
   const AccuracyChange renamed = judge(base, other);
   EXPECT_EQ(renamed.verdict, AccuracyVerdict::inconclusive);
-  EXPECT_NE(renamed.reason.find("the primary metric of base is top1, that of new is auc"), std::string::npos) << renamed.reason;
+  EXPECT_NE(renamed.reason.find("the primary metric of base is top1, that of new is auc"), std::string::npos)
+      << renamed.reason;
   MeasuredCase unmeasured = example_case("case", 10, 0.9, 2);
   for (MeasuredRun& run : unmeasured.runs) run.record.figures->evaluation.reset();
   const AccuracyChange gone = judge(base, unmeasured);

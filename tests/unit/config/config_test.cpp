@@ -253,8 +253,7 @@ TEST(ConfigErrors, PhasesThatContradictThemselves) {
             "until_step");
   EXPECT_EQ(refused("until: [0.5, 1], image_size: [16]"),
             "x.yaml:3: train.phases.image_size: has 1 entries for the 2 phases of train.phases.until");
-  EXPECT_EQ(refused("until: [0.5, 0.5, 1]"),
-            "x.yaml:3: train.phases.until: expected increasing ends");
+  EXPECT_EQ(refused("until: [0.5, 0.5, 1]"), "x.yaml:3: train.phases.until: expected increasing ends");
   EXPECT_EQ(refused("until: [0.5, 0.9]"), "x.yaml:3: train.phases.until: the last phase ends at 1, got 0.9");
   EXPECT_EQ(refused("until: [1], until_step: [5]"),
             "x.yaml:3: train.phases.until_step: set this or train.phases.until, not both");

@@ -87,9 +87,8 @@ TEST(TfRecord, FindsEveryDamagedByte) {
       EXPECT_NE(std::string(error.what()).find("checksum"), std::string::npos) << i << ": " << error.what();
     }
   }
-  EXPECT_EQ(
-      record_refusal("\x1f\x8b" + std::string(30, 'x')),
-      "t: is compressed, so its records cannot be read in place; expected plain records (gunzip makes them)");
+  EXPECT_EQ(record_refusal("\x1f\x8b" + std::string(30, 'x')),
+            "t: is compressed, so its records cannot be read in place; expected plain records (gunzip makes them)");
 }
 
 TEST(TfRecord, RefusesWhatIsNoImageExample) {
