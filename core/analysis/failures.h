@@ -28,7 +28,9 @@ struct RunCounts {
   }
 };
 
+/// Counts how the runs of a case ended.
 RunCounts count_runs(const MeasuredCase& item);
+/// Adds the counts of `b`; the example stays the first one.
 RunCounts& operator+=(RunCounts& a, const RunCounts& b);
 
 enum class FailureVerdict { not_more, more, clearly_more };

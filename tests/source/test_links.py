@@ -60,6 +60,8 @@ class Links(unittest.TestCase):
     def test_every_path_in_a_document_exists(self):
         offences = []
         for document in documents():
+            if document == "CHANGELOG.md":  # names what is gone too
+                continue
             folder = os.path.dirname(document)
             for code in re.findall(r"`([^`\n]+)`", prose(tree.read(document))):
                 if not re.fullmatch(r"[\w.{},*-]+(/[\w.{},*-]+)+/?", code):
