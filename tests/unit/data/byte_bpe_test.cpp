@@ -113,7 +113,7 @@ TEST(ByteBpe, NamesTheFileAndThePlaceOfWhatIsWrong) {
     return get_error([&] { ByteBpe(json["vocabulary"].dump(), text); });
   };
   EXPECT_NE(merged("#version: 0.2\na b c\n").find("merges.txt:2: expected two tokens"), std::string::npos);
-  EXPECT_NE(merged("a nothing\n").find("merges.txt:1: \"nothing\" is no token"), std::string::npos);
+  EXPECT_NE(merged("a nothing\n").find("merges.txt:1: \"nothing\" is not a token"), std::string::npos);
   EXPECT_NE(get_error([&] { ByteBpe("{\"a\": 0}", merges); }).find("not a byte-level BPE's vocabulary"),
             std::string::npos);
   EXPECT_NE(get_error([&] { ByteBpe("[]", merges); }).find("expected a JSON object"), std::string::npos);

@@ -90,11 +90,11 @@ TEST(Tar, RefusesWhatItCannotRead) {
   std::string negative = tar_member("a", "");
   negative.replace(124, 12, std::string(12, '\xff'));
   sign_tar_header(negative);
-  EXPECT_EQ(get_error([&] { get_members(negative); }), "a.tar: byte 0: its size is no number");
+  EXPECT_EQ(get_error([&] { get_members(negative); }), "a.tar: byte 0: its size is not a number");
   std::string huge = tar_member("a", "");
   huge.replace(124, 12, "\x80" + std::string(11, '\x7f'));
   sign_tar_header(huge);
-  EXPECT_EQ(get_error([&] { get_members(huge); }), "a.tar: byte 0: its size is no number");
+  EXPECT_EQ(get_error([&] { get_members(huge); }), "a.tar: byte 0: its size is not a number");
   EXPECT_NE(get_error([&] { get_members(tar_member("a", "", {.type = 'S'})); }).find("sparse"), std::string::npos);
   for (const std::string records :
        {"99 path=x\n", "x", "5 a=b", "0 a=\n", "18446744073709551616 a=b\n", "13 size=oops\n"}) {
@@ -132,14 +132,14 @@ TEST(WebDataset, RefusesWhatIsNoSample) {
             std::string::npos);
   EXPECT_NE(tar_refusal(tar_member("0.jpg", "") + tar_end()).find("an empty image"), std::string::npos);
   EXPECT_NE(tar_refusal(tar_member("0.jpg", "", {.type = '1'}) + tar_end()).find("--dereference"), std::string::npos);
-  EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.json", "[1]") + tar_end()).find("no JSON object"),
+  EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.json", "[1]") + tar_end()).find("not a JSON object"),
             std::string::npos);
   EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.json", R"({"label": [1]})") + tar_end())
                 .find("neither text nor a number"),
             std::string::npos);
   EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.json", R"({"a": 1})") + tar_end()).find("has no class"),
             std::string::npos);
-  EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.cls", "\xff") + tar_end()).find("no UTF-8"),
+  EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.cls", "\xff") + tar_end()).find("not UTF-8"),
             std::string::npos);
   EXPECT_NE(
       tar_refusal(image_member("0.jpg") + tar_member("0.cls", std::string(5000, '1'))).find("label of 5000 bytes"),
