@@ -160,7 +160,7 @@ TEST(History, BeginsAnotherSeriesWithAnotherConfiguration) {
   const History history = find_history("", sweeps, {});
   EXPECT_EQ(history.series.size(), 6u);
   ASSERT_EQ(history.notes.size(), 1u);
-  EXPECT_NE(history.notes[0].find("from v12 on"), std::string::npos) << history.notes[0];
+  EXPECT_NE(history.notes[0].find("at v12"), std::string::npos) << history.notes[0];
   EXPECT_NE(history.notes[0].find("train.steps was 30, is 40"), std::string::npos) << history.notes[0];
 }
 
