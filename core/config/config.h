@@ -82,7 +82,7 @@ struct ClassWeights {
 };
 
 struct DataConfig {
-  std::string source = "idx";            // required; a row of core/data/registry.cpp
+  std::string source = "idx";            // required; a row of core/data/source_registry.cpp
   std::string path;                      // folder of the data set
   std::string train_file = "train.tsv";  // tsv and criteo, relative to path
   std::string dev_file = "dev.tsv";

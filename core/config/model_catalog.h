@@ -1,5 +1,5 @@
 // What the configuration needs to know of models: their names and the keys that each reads. The table is in a higher
-// layer, models/registry.cpp.
+// layer, models/model_registry.cpp.
 #pragma once
 
 #include "core/base/data_kind.h"

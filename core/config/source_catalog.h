@@ -1,5 +1,5 @@
 // What the configuration needs to know of data sources: their names, the samples each gives and the keys it reads. The
-// table is in a higher layer, core/data/registry.cpp.
+// table is in a higher layer, core/data/source_registry.cpp.
 #pragma once
 
 #include "core/config/config_enums.h"

@@ -1,5 +1,5 @@
 // What the configuration needs to know of tasks: their targets, metrics and checks. The table is in a higher layer,
-// core/tasks/registry.cpp.
+// core/tasks/task_registry.cpp.
 #pragma once
 
 #include <cstdint>

@@ -137,7 +137,7 @@ class Clips(ProgramTest):
 
     def refuse_what_is_for_images(self, model):
         clip = self.clips / "val/red/clip0"
-        self.assert_one_line_error(run("infer", model, clip / "00000.png"), 1, "is a file: expected a clip")
+        self.assert_one_line_error(run("infer", model, clip / "00000.png"), 1, "is a file; expected a clip")
         self.assert_one_line_error(run("infer", model, self.folder / "none"), 1, "no such folder of frames")
         short = self.write_clip("other", "red", 0, 2)
         self.assert_one_line_error(run("infer", model, short), 1, "clip0: has 2 frames")

@@ -56,7 +56,7 @@ class Regression(ProgramTest):
         self.assertAlmostEqual(error, accuracy["loss"], places=4)
         page = run("table", self.folder / "own", "--format", "html", "--out", self.folder / "page.html")
         self.assertEqual(page.returncode, 0, page.stderr)
-        self.assertIn("Worst mistakes", (self.folder / "page.html").read_text())
+        self.assertIn("Worst errors", (self.folder / "page.html").read_text())
         self.assertEqual(run("show", self.folder / "own").returncode, 0)
 
         asked = run("infer", self.folder / "own", self.folder / "dev.tsv", "--json", "--progress", "none",

@@ -248,8 +248,8 @@ class Export(TrainedModels, ProgramTest):
             del content[len(content) // 2:]
         def rename_class(content):
             content[:] = content.replace(b'"red"', b'"rad"')
-        for name, change, part in (("model.json", halve, "whole JSON"), ("model.json", rename_class, "altered"),
-                                   ("model.json", lambda content: content.clear(), "whole JSON"),
+        for name, change, part in (("model.json", halve, "complete JSON"), ("model.json", rename_class, "altered"),
+                                   ("model.json", lambda content: content.clear(), "complete JSON"),
                                    ("model.safetensors", halve, "cut short"), ("model.safetensors", flip, "altered")):
             with self.subTest(name=name, part=part):
                 kept = (out / name).read_bytes()

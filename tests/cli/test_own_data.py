@@ -221,7 +221,7 @@ class OwnData(ProgramTest):
             self.assertTrue(0.5 <= one["probability"] <= 1, one)
         page = self.page("own")
         self.assertIn("Confusion matrix", page)
-        self.assertIn("Worst mistakes", page)
+        self.assertIn("Worst errors", page)
         self.assertNotIn("d<o>g", page)
         wrong = [one for one in answers if one["truth"] != one["prediction"]]
         self.assertGreater(len(wrong), 0)

@@ -119,11 +119,11 @@ class Serving(TrainedModels, ProgramTest):
         def ids(data, shape=(1, 2), datatype="INT64", **more):
             return [{"name": "input_ids", "datatype": datatype, "shape": list(shape), "data": data, **more}]
         for body, part in (
-                ("", "whole JSON"), ("{", "whole JSON"), ("[" * 100000, "whole JSON"), (b"\xff\xfe", "whole JSON"),
-                ("[]", "no JSON object"), ("{}", "inputs"), ('{"inputs": []}', "inputs"), ('{"inputs": [7]}', "object"),
+                ("", "complete JSON"), ("{", "complete JSON"), ("[" * 100000, "complete JSON"), (b"\xff\xfe", "complete JSON"),
+                ("[]", "not a JSON object"), ("{}", "inputs"), ('{"inputs": []}', "inputs"), ('{"inputs": [7]}', "object"),
                 ([{"name": "text"}], "shape"), (ids([2, 3], datatype="FP64"), "FP64"), (ids([2, 3, 4]), "expected 2"),
-                (ids([[[[2, 3]]]]), "nested deeper"), (ids([2, "3"]), "no number"), (ids([2, 1e300]), "no number"),
-                (ids([2, 2.5]), "no number"), (ids([2, 10**19]), "no number"), (ids([2, 10**7]), "value 10000000"),
+                (ids([[[[2, 3]]]]), "nested deeper"), (ids([2, "3"]), "not a number"), (ids([2, 1e300]), "not a number"),
+                (ids([2, 2.5]), "not a number"), (ids([2, 10**19]), "not a number"), (ids([2, 10**7]), "value 10000000"),
                 (ids([2, 3], (-1, 2)), "shape"), (ids([2, 3], (10**9, 10**9)), "shape"), (ids([], (0, 2)), "is empty"),
                 (ids([2] * 10, (5, 2)), "at most 4"), (ids([1] * 9, [1] * 9), "at most 8"),
                 (texts(*["a film"] * 5), "at most 4"), (texts(), "is empty"),

@@ -39,7 +39,7 @@ class Segmentation(ProgramTest):
         page = run("table", self.own, "--format", "html")
         self.assertEqual(page.returncode, 0, page.stderr)
         self.assertIn("mIoU", page.stdout)
-        self.assertIn("Worst mistakes", page.stdout)
+        self.assertIn("Worst errors", page.stdout)
 
     def test_server_and_library_answer_with_masks(self):
         pixels = [(7 * i) % 256 for i in range(2 * SIDE * SIDE * 3)]
