@@ -150,7 +150,7 @@ class DataSets(TrainedModels, ProgramTest):
     def test_data_of_other_classes_or_damaged_is_refused(self):
         write_cifar(self.folder / "ten")
         self.assert_one_line_error(run("infer", self.runs / "images", self.folder / "ten"), 1, "ten: has 10 classes",
-                                   "the model 3", "blue")
+                                   "the model's 3", "blue")
         write_idx(self.folder / "idx")
         (self.folder / "idx/t10k-labels-idx1-ubyte").unlink()
         self.assert_one_line_error(run("infer", self.runs / "images", self.folder / "idx"), 1, "t10k-labels-idx1-ubyte")
@@ -248,9 +248,9 @@ class Export(TrainedModels, ProgramTest):
             del content[len(content) // 2:]
         def rename_class(content):
             content[:] = content.replace(b'"red"', b'"rad"')
-        for name, change, part in (("model.json", halve, "complete JSON"), ("model.json", rename_class, "altered"),
+        for name, change, part in (("model.json", halve, "complete JSON"), ("model.json", rename_class, "modified"),
                                    ("model.json", lambda content: content.clear(), "complete JSON"),
-                                   ("model.safetensors", halve, "cut short"), ("model.safetensors", flip, "altered")):
+                                   ("model.safetensors", halve, "truncated"), ("model.safetensors", flip, "modified")):
             with self.subTest(name=name, part=part):
                 kept = (out / name).read_bytes()
                 alter(name, change)

@@ -181,7 +181,7 @@ class OwnData(ProgramTest):
         self.assert_one_line_error(run("validate", self.config), 1, "dev.tsv: not found", "data.split.dev")
         shutil.copy(self.folder / "reviews.csv", self.folder / "dev.tsv")
         self.configured()
-        self.assert_one_line_error(run("validate", self.config), 2, "data.split.dev", "dev.tsv is there")
+        self.assert_one_line_error(run("validate", self.config), 2, "data.split.dev", "dev.tsv exists")
 
     def test_a_folder_without_val_is_parted(self):
         for number, name in enumerate(("cat", "dog")):
@@ -195,7 +195,7 @@ class OwnData(ProgramTest):
         self.assertEqual((report["data"]["training_samples"], report["data"]["evaluation_samples"]), (12, 4))
         self.assertEqual([c["samples"] for c in report["classification"]["classes"]], [2, 2])
         (self.folder / "val/cat").mkdir(parents=True)
-        self.assert_one_line_error(self.train("again"), 2, "data.split.dev", "val is there")
+        self.assert_one_line_error(self.train("again"), 2, "data.split.dev", "val exists")
         self.configured(base=RESNET.replace(", split: {dev: 0.25}", ""))
         shutil.rmtree(self.folder / "val")
         self.assert_one_line_error(self.train("without"), 1, "has no directory val", "data.split.dev")
