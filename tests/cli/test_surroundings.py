@@ -135,7 +135,7 @@ class Streams(ProgramTest):
         shutil.rmtree(self.folder / "out")
         _, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 1, errors)
-        self.assertRegex(errors, r"(?m)^error: .*/out/metrics.jsonl: was removed")
+        self.assertRegex(errors, r"(?m)^error: .*/out/metrics.jsonl: it or its folder was removed")
         self.assertEqual(self.report("out")["status"], "error")
 
 

@@ -46,7 +46,7 @@ class Forms(ProgramTest):
         self.assertEqual(list(model.answers), ["logits", "probabilities"])
         self.assertEqual(model.answers["logits"][:2], (FLOAT32, (-1, model.about.classes)))
         self.assertEqual([number for row in together for number in row], list(model.answer(everything, "logits")))
-        with self.assertRaisesRegex(RuntimeError, 'no answer "masks", expected logits or probabilities'):
+        with self.assertRaisesRegex(RuntimeError, 'the model has no output "masks", expected logits or probabilities'):
             model.answers["masks"] = model.answers["logits"]
             model.answer(everything, "masks")
         server = Server(folder)
