@@ -42,7 +42,7 @@ def cells(figures):
 def table(program):
     lines = ["# Predicted, not measured: one H200", "",
              "Made by `scripts/predicted.py` from `ptrain plan --device h200`: a node takes as long as its bytes or its",
-             "arithmetic take at assumed shares of the data sheet's rates (`core/train/plans/prediction.cpp`). A test holds",
+             "arithmetic take at assumed shares of the data sheet's rates (`core/train/plans/step_estimate.cpp`). A test holds",
              "this file to what the program says, so that a cast too many shows.", "",
              "| step | GB | TFLOP | ms | samples/s |", "| --- | --- | --- | --- | --- |"]
     details = []
