@@ -12,7 +12,7 @@ namespace ptrain {
 
 struct ScalingOptions {
   std::vector<int> ranks;
-  std::string links;     // YAML, see core/comm/predict.h
+  std::string links;     // YAML, see core/comm/scaling_model.h
   std::string measured;  // report of a run on one rank
 };
 
