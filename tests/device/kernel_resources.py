@@ -29,7 +29,7 @@ def modules(folder):
             yield found[0].decode()
 
 
-def encode_pair(ptxas, architecture, ptx):
+def assemble(ptxas, architecture, ptx):
     """{kernel: (registers, bytes of spilled registers)}"""
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as source:
         source.write(ptx)
@@ -62,7 +62,7 @@ def main(ptxas, folder):
              if int(re.search(r"\.target sm_(\d+)", ptx)[1]) <= architecture]
     faults, most, count, spilling = [], {}, 0, 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for (architecture, _), kernels in zip(tasks, pool.map(lambda task: encode_pair(ptxas, *task), tasks)):
+        for (architecture, _), kernels in zip(tasks, pool.map(lambda task: assemble(ptxas, *task), tasks)):
             count += len(kernels)
             for kernel, (registers, spilled) in kernels.items():
                 most[architecture] = max(most.get(architecture, (0, "")), (registers, kernel))
