@@ -1,6 +1,7 @@
 #include "core/analysis/failures.h"
 
 #include "core/analysis/run_set.h"
+#include "core/report/statistics.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +12,6 @@ namespace ptrain {
 namespace {
 
 constexpr double chance_that_matters = 0.05;
-
-double log_choose(std::int64_t n, std::int64_t k) {
-  const auto log_factorial = [](std::int64_t value) { return std::lgamma(static_cast<double>(value) + 1); };
-  return log_factorial(n) - log_factorial(k) - log_factorial(n - k);
-}
 
 /// Probability of at least `changed.failed` failures among the new runs if failures are random.
 double compute_p_value(const RunCounts& base, const RunCounts& changed) {

@@ -1,5 +1,7 @@
 #include "core/infer/early_stopping.h"
 
+#include "core/report/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -24,7 +26,7 @@ std::int64_t most_over(std::int64_t queries, double percentile) {
   double below = 0;  // P[X <= k - 1]
   for (std::int64_t k = 0; k <= queries; ++k) {
     const auto t = static_cast<double>(k);
-    below += std::exp(std::lgamma(n + 1) - std::lgamma(t + 1) - std::lgamma(n - t + 1) + t * over + (n - t) * under);
+    below += std::exp(log_choose(queries, k) + t * over + (n - t) * under);
     if (below > 1 - early_stopping_confidence) return k - 1;
   }
   return queries;

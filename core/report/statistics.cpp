@@ -43,6 +43,11 @@ double quantile(std::span<const double> values, double part) {
   return percentile(sorted, part);
 }
 
+double log_choose(std::int64_t n, std::int64_t k) {
+  const auto all = static_cast<double>(n), chosen = static_cast<double>(k);
+  return std::lgamma(all + 1) - std::lgamma(chosen + 1) - std::lgamma(all - chosen + 1);
+}
+
 double normal_quantile(double p) {
   double low = -40, high = 40;
   while (high - low > 1e-10) {

@@ -33,6 +33,9 @@ double quantile(std::span<const double> values, double part);
 /// Factor from the median absolute deviation to a normal distribution's standard deviation.
 inline constexpr double deviation_scale = 1.4826;
 
+/// Natural logarithm of the number of ways to choose `k` of `n`, 0 <= k <= n.
+double log_choose(std::int64_t n, std::int64_t k);
+
 /// The quantile of the standard normal distribution for 0 < p < 1, to about 1e-9 (erfc inverted by bisection).
 double normal_quantile(double p);
 

@@ -1,5 +1,7 @@
 #include "core/deploy/quantization/quantize_report.h"
 
+#include "core/report/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -60,15 +62,11 @@ void QuantizeReport::describe(Fields& field) {
 
 double mcnemar_p_value(std::int64_t lost, std::int64_t won) {
   const std::int64_t changed = lost + won, fewer = std::min(lost, won);
+  const double log_outcomes = static_cast<double>(changed) * std::log(2.0);
   double sum = 0;
-  for (std::int64_t i = 0; i <= fewer; ++i) {
-    const double n = static_cast<double>(changed), k = static_cast<double>(i);
-    sum += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::log(2.0));
-  }
+  for (std::int64_t i = 0; i <= fewer; ++i) sum += std::exp(log_choose(changed, i) - log_outcomes);
   return std::min(1.0, 2 * sum);
 }
-
-namespace {}  // namespace
 
 std::optional<PairedAccuracy> pair_accuracy(const Answers& before, const Answers& after) {
   PairedAccuracy paired;
