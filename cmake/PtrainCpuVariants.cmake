@@ -8,7 +8,7 @@ function(ptrain_cpu_together target)
   set(conv2d ${cpu}/kernels/conv2d)
   file(GLOB callers CONFIGURE_DEPENDS ${cpu}/onednn/*.cpp ${conv2d}/conv2d.cpp ${conv2d}/conv2d_grad_[iw]*.cpp
     ${conv2d}/convolution.cpp ${cpu}/kernels/linear/linear*.cpp ${cpu}/kernels/quantization/quantized_*.cpp)
-  file(GLOB plain CONFIGURE_DEPENDS ${cpu}/backend.cpp ${cpu}/host_memory.cpp ${cpu}/kernel_search.cpp
+  file(GLOB plain CONFIGURE_DEPENDS ${cpu}/cpu_backend.cpp ${cpu}/host_memory.cpp ${cpu}/implementation_search.cpp
     ${cpu}/registry.cpp
     ${cpu}/kernels/loss_*.cpp ${cpu}/kernels/sparse_*.cpp ${cpu}/kernels/embedding*.cpp ${cpu}/kernels/gather_token.cpp
     ${cpu}/kernels/*_error.cpp ${cpu}/kernels/concat.cpp ${cpu}/kernels/moving_average.cpp ${cpu}/kernels/accumulate.cpp)
