@@ -1,5 +1,7 @@
 #include "core/exec/device_memory.h"
 
+#include "core/base/errors.h"
+
 #include <vector>
 
 namespace ptrain {
@@ -22,6 +24,13 @@ class ImmediateReadback final : public Readback {
 
 std::unique_ptr<Readback> DeviceMemory::make_readback(std::size_t bytes) {
   return std::make_unique<ImmediateReadback>(*this, bytes);
+}
+
+void require_available(const DeviceMemory& memory, std::int64_t bytes, std::string_view what, std::string_view remedy) {
+  const auto available = static_cast<std::int64_t>(memory.available());
+  if (bytes <= available) return;
+  throw OutOfMemory(
+      fmt::format("{} needs {} MiB, but {} MiB are available: {}", what, bytes >> 20, available >> 20, remedy));
 }
 
 }  // namespace ptrain

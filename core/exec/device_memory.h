@@ -4,8 +4,10 @@
 #include "core/base/process_memory.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace ptrain {
@@ -42,6 +44,9 @@ class DeviceMemory {
   /// For values of `bytes`. The memory outlives it.
   virtual std::unique_ptr<Readback> make_readback(std::size_t bytes);
 };
+
+/// Throws OutOfMemory, naming `what` and the remedy, unless `bytes` can still be allocated.
+void require_available(const DeviceMemory& memory, std::int64_t bytes, std::string_view what, std::string_view remedy);
 
 /// Device memory that is released with its owner.
 class DeviceBuffer {

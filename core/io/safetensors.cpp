@@ -218,11 +218,20 @@ std::string encode_safetensors_header(std::span<const NamedTensor> tensors, cons
 
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                        const SafetensorsMetadata& metadata) {
+  write_safetensors(path, tensors, metadata, [](const NamedTensor& tensor) { return tensor.bytes; });
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                       const SafetensorsMetadata& metadata, const ReadTensor& read) {
   const std::vector<NamedTensor> ordered = order_for_safetensors(tensors);
   const std::string header = encode_safetensors_header(ordered, metadata);
   AtomicFile file(path);
   file.write(header);
-  for (const NamedTensor& tensor : ordered) file.write(tensor.bytes);
+  for (const NamedTensor& tensor : ordered) {
+    const std::span<const std::byte> bytes = read(tensor);
+    invariant(bytes.size() == tensor.bytes.size(), "safetensors: a tensor was read with another size");
+    file.write(bytes);
+  }
   file.commit();
 }
 

@@ -59,4 +59,11 @@ std::string encode_safetensors_header(std::span<const NamedTensor> tensors, cons
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                        const SafetensorsMetadata& metadata = {{"format", "pt"}});
 
+/// The bytes of a tensor, valid until the next call.
+using ReadTensor = std::function<std::span<const std::byte>(const NamedTensor& tensor)>;
+
+/// Likewise, reading one tensor at a time; of the tensors' own bytes only the number counts.
+void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                       const SafetensorsMetadata& metadata, const ReadTensor& read);
+
 }  // namespace ptrain

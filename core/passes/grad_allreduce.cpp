@@ -24,7 +24,7 @@ struct Bucket {
 struct Exchanged {
   ValueId gradients = no_value;  // what backward writes
   ValueId total = no_value;      // its sum over micro-batches, when accumulating
-  ValueId micro_step = no_value;
+  ValueId micro_step = no_value, micro_weights = no_value;
   std::vector<Bucket> buckets;
 };
 
@@ -78,9 +78,10 @@ class GradAllReducePass {
       if (buffer.gradients == no_value) continue;
       for (const Node& node : graph_.nodes()) {
         if (!is_accumulation(node) || node.inputs[0] != buffer.gradients) continue;
-        buffer.total = node.inputs[0];
-        buffer.gradients = node.inputs[1];
-        buffer.micro_step = node.inputs[2];
+        buffer.total = node.inputs[Accumulate::total];
+        buffer.gradients = node.inputs[Accumulate::x];
+        buffer.micro_step = node.inputs[Accumulate::micro_step];
+        buffer.micro_weights = node.inputs[Accumulate::weights];
       }
       buffer.buckets = cut(buffer);
       if (exchanges_copy(buffer)) {
@@ -151,7 +152,8 @@ class GradAllReducePass {
     if (buffer.total != no_value) {
       exchanged = part(rewriter_.mapped(buffer.total), bucket);
       to().add_node("accumulate." + name, std::make_shared<Accumulate>(),
-                    {exchanged, gradients, rewriter_.mapped(buffer.micro_step)}, Pass::backward);
+                    {exchanged, gradients, rewriter_.mapped(buffer.micro_step), rewriter_.mapped(buffer.micro_weights)},
+                    Pass::backward);
     } else if (exchanges_copy(buffer)) {
       const ValueId copy = copies_.at(buffer.gradients);
       place(to().add("widen." + name, std::make_shared<Cast>(DType::f32), {gradients}, exchange_phase()), copy,

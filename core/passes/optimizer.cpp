@@ -262,12 +262,13 @@ class OptimizerPass {
   /// Replaces the update's gradients by fp32 sums over the micro-batches.
   void add_accumulation() {
     const ValueId micro_step = graph_.add_input(flat::micro_step, {DType::i32, Shape{1}});
+    const ValueId weights = graph_.add_input(flat::micro_weights, {DType::f32, Shape{2}});
     for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
       ValueId& gradient = inputs_[static_cast<std::size_t>(input)];
       if (gradient == no_value) continue;
       const std::string name = graph_.value(gradient).name + ".total";
       const ValueId total = graph_.add_state(name, {DType::f32, graph_.desc(gradient).shape});
-      graph_.add_node(name, std::make_shared<Accumulate>(), {total, gradient, micro_step}, Pass::backward);
+      graph_.add_node(name, std::make_shared<Accumulate>(), {total, gradient, micro_step, weights}, Pass::backward);
       gradient = total;
     }
   }
@@ -322,15 +323,33 @@ class OptimizerPass {
     }
     graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(make_element_settings({}), std::move(segments[{}])),
                     inputs_, Pass::update);
-    if (options_.average_decay > 0) {
-      const ValueId average = state(flat::average, DType::f32, master_.size());
-      graph_.add_node("average", std::make_shared<MovingAverage>(options_.average_decay),
-                      {average, inputs_[OptimizerUpdate::master]}, Pass::update);
-    }
+    if (options_.average_decay > 0) add_averages();
     if (scaled) {
       graph_.add_node("loss_scale.update", std::make_shared<LossScaleUpdate>(options_.loss_scale_attributes),
                       {inputs_[OptimizerUpdate::grad_norm], options_.loss_scale}, Pass::update);
     }
+  }
+
+  void add_averages() {
+    add_average(state(flat::average, DType::f32, master_.size()), inputs_[OptimizerUpdate::master]);
+    for (const ValueId statistic : find_statistics()) {
+      const Value& value = graph_.value(statistic);
+      add_average(graph_.add_state(std::string(flat::average_of) + value.name, value.desc), statistic);
+    }
+  }
+  void add_average(ValueId average, ValueId of) {
+    graph_.add_node(graph_.value(average).name + ".update", std::make_shared<MovingAverage>(options_.average_decay),
+                    {average, of, inputs_[OptimizerUpdate::updates]}, Pass::update);
+  }
+  /// Variables that the forward pass updates: running statistics.
+  std::set<ValueId> find_statistics() const {
+    std::set<ValueId> found;
+    for (const Node& node : graph_.nodes()) {
+      for (std::size_t i = 0; node.phase == Pass::forward && i < node.inputs.size(); ++i) {
+        if (node.op->mutates_input(static_cast<int>(i))) found.insert(node.inputs[i]);
+      }
+    }
+    return found;
   }
 
   Graph graph_;

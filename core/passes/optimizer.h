@@ -22,8 +22,10 @@ inline constexpr const char* moment2 = "optimizer.moment2";
 inline constexpr const char* moment3 = "optimizer.moment3";
 inline constexpr const char* updates = "optimizer.updates";
 inline constexpr const char* average = "flat.average";         // f32, moving average of flat.master, optional
+inline constexpr std::string_view average_of = "average.";     // prefix of the average of another variable
 inline constexpr const char* learning_rate = "learning_rate";  // input f32[1]
 inline constexpr const char* micro_step = "micro_step";        // input i32[1], only when accumulating
+inline constexpr const char* micro_weights = "micro_weights";  // input f32[2], only when accumulating (accumulate.h)
 inline constexpr const char* grad_norm = "grad_norm";          // output f32[2] {norm, found_inf}
 inline constexpr const char* table = "table.";  // prefix of the name of a table with sparse updates; f32 like it
 }  // namespace flat

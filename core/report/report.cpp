@@ -25,6 +25,15 @@ Utilization make_utilization(double achieved_flops, std::optional<double> peak_f
           compute_share(datasheet_peak_flops)};
 }
 
+/// For scripts that read a metric by its name alone, as in version 1.
+static json plain_values(const std::optional<Evaluation>& evaluation) {
+  if (!evaluation) return nullptr;
+  json values{{"eval_samples", evaluation->eval_samples}};
+  for (const MetricValue& metric : evaluation->metrics)
+    values[metric.name] = metric.value ? json(*metric.value) : json();
+  return values;
+}
+
 void Report::describe(Fields& field) {
   field.document("ptrain.report/2", "Report of one run of ptrain.");
   field.choice("status", status, RunStatus::error, "how the run ended");
@@ -47,6 +56,8 @@ void Report::describe(Fields& field) {
   field("memory", memory, "memory of one process, with all of its ranks");
   field("loss", loss, "training loss");
   field("evaluation", evaluation, "last evaluation; null: none");
+  json plain = plain_values(evaluation);
+  field.maybe_any("accuracy", plain, "object", "values of `evaluation` by name; absent without one");
   field.maybe("classification", classification, "metrics of each class at the last evaluation; absent without one");
   field("evaluations", evaluations, "all evaluations, in order");
   field.maybe("best", best, "best evaluation, if output.keep_best keeps its weights");

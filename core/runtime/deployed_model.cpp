@@ -112,6 +112,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   Batch scores = task_.scores(empty_outputs(find_plans(options.batch_size).largest(), output_names_));
   if (task_.predicts_samples()) scores = task_.answers(std::move(scores));
   for (const auto& [spec, tensor] : scores.entries()) outputs_.push_back(spec);
+  require_enough_memory();
   variables_.allocate();
 }
 
@@ -131,6 +132,19 @@ DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, con
     : DeployedModel(backend, precise.model_, precise.task_, std::optional(scheme), options) {
   write_quantized(precise.variables_, variables_);
   finish();
+}
+
+/// The weights are held twice: as read and as deployed, later as deployed and in the kernels' layouts.
+void DeployedModel::require_enough_memory() {
+  const PlanSet& plans = find_plans(options_.batch_size);
+  std::size_t largest = 0;
+  for (const auto& [name, entry] : variables_.entries()) largest = std::max(largest, entry.desc.bytes());
+  const std::size_t bytes =
+      2 * variables_.bytes() + 2 * largest + plans.arena_bytes() + plans.workspace_bytes() + plans.input_bytes();
+  const std::int64_t batch = options_.batch_size;
+  require_available(backend_.memory(), static_cast<std::int64_t>(bytes),
+                    fmt::format("{} at batch {}", model_.name(), batch),
+                    batch > 1 ? "a smaller --batch needs less" : "a smaller model or more memory is needed");
 }
 
 /// Call after the variables are written.

@@ -54,6 +54,7 @@ class DeployedModel {
   Graph build(const Bucket& bucket);
   DeployedModel(Backend& backend, const Model& model, const Task& task, std::optional<QuantizationScheme> scheme,
                 const DeployOptions& options);
+  void require_enough_memory();
   void finish();
 
   Backend& backend_;

@@ -105,9 +105,18 @@ void refresh_low_precision(Variables& variables, LowPrecisionCopies which) {
   }
 }
 
+std::vector<std::pair<std::string, std::string>> find_averages(const Variables& variables) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& [name, entry] : variables.entries()) {
+    if (name.starts_with(flat::average_of)) found.emplace_back(name.substr(flat::average_of.size()), name);
+  }
+  return found;
+}
+
 void AveragedWeights::exchange() {
   if (!variables_.contains(flat::average)) return;
   variables_.exchange(flat::master, flat::average);
+  for (const auto& [of, average] : find_averages(variables_)) variables_.exchange(of, average);
   refresh_low_precision(variables_, LowPrecisionCopies::all);
 }
 
@@ -176,17 +185,24 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
 void save_weights(const std::filesystem::path& path, const Model& model, const Variables& variables,
                   std::int64_t steps) {
   const std::vector<WeightMapping> mappings = model.weights();
-  std::vector<std::vector<float>> storage;
-  storage.reserve(mappings.size());
+  std::map<std::string_view, const WeightMapping*> by_name;
   std::vector<NamedTensor> tensors;
+  const auto declare = [&](const std::string& name, DType dtype, const Shape& shape) {
+    const std::size_t bytes = element_size(dtype) * static_cast<std::size_t>(shape.count());
+    tensors.push_back({name, dtype, shape, {static_cast<const std::byte*>(nullptr), bytes}});
+  };
   for (const WeightMapping& mapping : mappings) {
-    storage.push_back(
-        to_external(mapping, variables.at(mapping.variable).desc.shape, variables.read_f32(mapping.variable)));
-    tensors.push_back({mapping.external, DType::f32, mapping.external_shape, std::as_bytes(std::span(storage.back()))});
-    if (mapping.step_counter.empty()) continue;
-    tensors.push_back({mapping.step_counter, DType::i64, Shape{}, std::as_bytes(std::span(&steps, 1))});
+    by_name[mapping.external] = &mapping;
+    declare(mapping.external, DType::f32, mapping.external_shape);
+    if (!mapping.step_counter.empty()) declare(mapping.step_counter, DType::i64, Shape{});
   }
-  write_safetensors(path, tensors);
+  std::vector<float> values;
+  write_safetensors(path, tensors, {{"format", "pt"}}, [&](const NamedTensor& tensor) {
+    if (tensor.dtype == DType::i64) return std::as_bytes(std::span(&steps, 1));
+    const WeightMapping& mapping = *by_name.at(tensor.name);
+    values = to_external(mapping, variables.at(mapping.variable).desc.shape, variables.read_f32(mapping.variable));
+    return std::as_bytes(std::span<const float>(values));
+  });
 }
 
 }  // namespace ptrain

@@ -33,7 +33,10 @@ enum class LowPrecisionCopies { all, untrained };
 /// Copies every fp32 master to its low-precision copy (O2), after masters were written.
 void refresh_low_precision(Variables& variables, LowPrecisionCopies which);
 
-/// While one exists, the parameters are replaced by their moving average, if there is one.
+/// The variables that have a moving average, apart from the parameters, each with its average's name.
+std::vector<std::pair<std::string, std::string>> find_averages(const Variables& variables);
+
+/// While one exists, the parameters and running statistics are replaced by their moving averages, if there are any.
 class AveragedWeights {
  public:
   explicit AveragedWeights(Variables& variables) : variables_(variables) { exchange(); }

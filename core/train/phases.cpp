@@ -148,6 +148,11 @@ DataPosition StepCounts::position(std::int64_t done) const {
   return {number / phase.steps_per_epoch, number % phase.steps_per_epoch};
 }
 
+std::int64_t StepCounts::micro_batches(std::int64_t step) const {
+  const TrainingStage& phase = phases[find_phase(step)];
+  return position(step).step + 1 == phase.steps_per_epoch ? phase.last_micro_batches : phase.micro_batches;
+}
+
 double StepCounts::epochs(std::int64_t done) const {
   const TrainingStage& phase = phases[find_phase(done)];
   return static_cast<double>(phase.steps_before + done - phase.first_step) / static_cast<double>(phase.steps_per_epoch);
@@ -172,7 +177,12 @@ StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& 
     LoaderOptions options = loader_options(config, phase, ranks);
     options.workers = 0;
     const std::int64_t batches = Loader(training, options).batches_per_epoch();
-    phase.steps_per_epoch = batches / config.train.accumulate_steps;
+    phase.micro_batches = phase.last_micro_batches = config.train.accumulate_steps;
+    phase.steps_per_epoch = batches / phase.micro_batches;
+    if (const std::int64_t left_over = batches % phase.micro_batches; left_over > 0 && !config.data.drop_last) {
+      ++phase.steps_per_epoch;
+      phase.last_micro_batches = left_over;
+    }
     if (phase.steps_per_epoch == 0) {
       fail_usage("train.accumulate_steps: {} batches are fewer than a step of {}", batches,
                  config.train.accumulate_steps);

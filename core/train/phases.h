@@ -24,6 +24,7 @@ struct TrainingStage {
   // Computed by count_steps:
   std::int64_t first_step = 0, steps = 0;
   std::int64_t steps_per_epoch = 1;
+  std::int64_t micro_batches = 1, last_micro_batches = 1;  // per step, and in an epoch's last step
   std::int64_t steps_before = 0;  // steps that the phase's batches would have needed for the data before it
 };
 
@@ -50,6 +51,8 @@ struct StepCounts {
   std::size_t find_phase(std::int64_t step) const;
   /// The position after `done` steps.
   DataPosition position(std::int64_t done) const;
+  /// The number of micro-batches in step `step`, counted from 0.
+  std::int64_t micro_batches(std::int64_t step) const;
   /// Passes over the data in the first `done` steps.
   double epochs(std::int64_t done) const;
   /// Whether step `done` - 1 was an epoch's last.

@@ -4,12 +4,14 @@
 #include "core/passes/optimizer.h"
 #include "core/passes/pipeline.h"
 #include "core/runtime/feeder.h"
+#include "core/tasks/loss_divisor.h"
 #include "core/train/input/mix.h"
 #include "core/train/settings.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 namespace ptrain {
 namespace {
@@ -63,28 +65,32 @@ void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launche
   launched.step = step;
   launched.waited_before = ranks_.waited_seconds();
   launched.mine = {};
-  for (std::int64_t micro = 0; micro < config_.train.accumulate_steps; ++micro) {
-    launch_micro_step(loader, step, micro, launched);
+  launched.weights.clear();
+  const std::int64_t micro_batches = counts_.micro_batches(step);
+  for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
+    launch_micro_step(loader, step, micro + 1 == micro_batches ? Pass::update : Pass::backward, launched);
   }
   if (launched.loss_scale != nullptr) launched.loss_scale->start(plans_.variables().at(loss_scale_state).data);
 }
 
-void StepRunner::launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, StepInFlight& launched) {
+void StepRunner::launch_micro_step(Loader& loader, std::int64_t step, Pass last, StepInFlight& launched) {
+  const auto micro = static_cast<std::int64_t>(launched.weights.size());
   RankStep& mine = launched.mine;
   Stopwatch watch;
   ranks_.note("waiting for data", step + 1);
   const double begin = clock_.seconds();
-  const Batch& batch = mixed(loader.next());
+  const Batch& batch = mixed(without_padding(loader.next()));
   trace(launched, "waiting for data", begin);
   mine.reader_seconds += watch.restart();
   mine.samples += static_cast<double>(batch.count);
   ranks_.note("forward and backward", step + 1);
-  const Pass last = micro + 1 == config_.train.accumulate_steps ? Pass::update : Pass::backward;
+  launched.weights.push_back(accumulates() ? loss_divisor(batch, plans_.class_weights()) : 1.0);
   PlanSet::Member& member = plan_for(batch, last, mine);
   Plan& plan = member.plan;
   const double fed = clock_.seconds();
   feed(plan, batch);
   feed_step(plan, step, micro);
+  if (accumulates()) feed_weights(plan, launched.weights, last);
   trace(launched, "feeding the batch", fed);
   run_plan(plan, last, launched);
   launched.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
@@ -123,6 +129,15 @@ PlanSet::Member& StepRunner::plan_for(const Batch& batch, Pass last, RankStep& m
   return found != nullptr ? *found : plans.for_batch(batch);
 }
 
+/// An epoch's last batch has a plan of its own size, so that padding takes no part in batch norms' statistics.
+const Batch& StepRunner::without_padding(const Batch& batch) {
+  if (batch.count == batch.rows() || !plans_.has_running_statistics()) return batch;
+  rest_ = batch.slice(0, batch.count);
+  rest_.epoch = batch.epoch;
+  rest_.index = batch.index;
+  return rest_;
+}
+
 const Batch& StepRunner::mixed(const Batch& batch) {
   if (!mixes(config_.train)) return batch;
   const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
@@ -156,6 +171,18 @@ void StepRunner::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) co
   }
 }
 
+/// The step's gradient is the mean over its micro-batches by their losses' divisors. The graph sums them as of equal
+/// weight; here they weigh relative to the first, and the last one's factor corrects for their sum.
+void StepRunner::feed_weights(Plan& plan, std::span<const double> weights, Pass last) const {
+  std::array<float, 2> fed{1, 1};
+  if (!ranks_.several() && weights.front() > 0) {
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0) / weights.front();
+    fed[0] = static_cast<float>(weights.back() / weights.front());
+    if (last == Pass::update) fed[1] = static_cast<float>(static_cast<double>(config_.train.accumulate_steps) / sum);
+  }
+  plan.write_input(flat::micro_weights, fed.data(), sizeof fed);
+}
+
 void StepRunner::finish() {
   if (in_flight_ == nullptr) return;
   finish(*in_flight_);
@@ -184,16 +211,20 @@ void StepRunner::finish(StepInFlight& launched) {
 
 void StepRunner::read_losses(StepInFlight& launched) const {
   const Stopwatch watch;
-  const auto micro_batches = static_cast<double>(launched.losses.size());
-  const auto part = [&](Readback& readback) {
+  std::vector<double>& weights = launched.weights;
+  if (ranks_.several()) std::ranges::fill(weights, 1.0);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const auto part = [&](Readback& readback, std::size_t micro) {
     float loss = 0;
     std::memcpy(&loss, readback.finish().data(), sizeof loss);
-    return static_cast<double>(loss) / micro_batches;
+    return sum > 0 ? static_cast<double>(loss) * (weights[micro] / sum) : 0.0;
   };
-  for (const auto& readback : launched.losses) launched.mine.loss += part(*readback);
   launched.term_means.assign(plans_.loss_terms().size(), 0.0);
-  for (std::size_t i = 0; i < launched.terms.size(); ++i) {
-    launched.term_means[i % launched.term_means.size()] += part(*launched.terms[i]);
+  for (std::size_t micro = 0; micro < weights.size(); ++micro) {
+    launched.mine.loss += part(*launched.losses[micro], micro);
+    for (std::size_t term = 0; term < launched.term_means.size(); ++term) {
+      launched.term_means[term] += part(*launched.terms[micro * launched.term_means.size() + term], micro);
+    }
   }
   launched.mine.compute_seconds += watch.seconds();
 }

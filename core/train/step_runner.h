@@ -55,6 +55,7 @@ class StepRunner {
     double waited_before = 0;  // Ranks::waited_seconds
     double started = 0;        // on `clock_`
     bool traced = false;
+    std::vector<double> weights;                    // by micro-batch, see loss_divisor()
     std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
     std::vector<std::unique_ptr<Readback>> terms;   // by micro-batch, then by loss if there are several
     std::vector<double> term_means;                 // over the micro-batches
@@ -62,7 +63,7 @@ class StepRunner {
   };
 
   void launch(Loader& loader, std::int64_t step, StepInFlight& launched);
-  void launch_micro_step(Loader& loader, std::int64_t step, std::int64_t micro, StepInFlight& launched);
+  void launch_micro_step(Loader& loader, std::int64_t step, Pass last, StepInFlight& launched);
   /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` if it is not yet ready to run
   /// the phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Pass last, RankStep& mine);
@@ -70,10 +71,14 @@ class StepRunner {
   /// Records an event of a traced step; does nothing for others.
   void trace(const StepInFlight& step, const std::string& what, double begin);
   double learning_rate(std::int64_t step) const;
+  /// The batch, or its rows before the padding.
+  const Batch& without_padding(const Batch& batch);
   /// `batch`, or its images mixed if the configuration says so.
   const Batch& mixed(const Batch& batch);
   /// Sets the inputs that differ between steps and micro-batches, apart from the batch.
   void feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const;
+  bool accumulates() const { return config_.train.accumulate_steps > 1; }
+  void feed_weights(Plan& plan, std::span<const double> weights, Pass last) const;
   void finish(StepInFlight& launched);
   void read_losses(StepInFlight& launched) const;
   TrainObserver::Step shown(const StepInFlight& launched, std::span<const RankStep> by_rank) const;
@@ -88,6 +93,7 @@ class StepRunner {
   OnStep on_step_;
   std::array<StepInFlight, 2> steps_;  // the one being launched and, on an asynchronous device, the one before it
   StepInFlight* in_flight_ = nullptr;
+  Batch rest_;   // an epoch's last batch without padding
   Batch mixed_;  // the last mixed batch
   LossScales loss_scales_;
   Stopwatch clock_;

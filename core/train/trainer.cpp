@@ -56,6 +56,7 @@ void Trainer::prepare() {
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
   best_.restore(start_.best);
   counts_ = count_steps(config_, ranks_, training_data_);
+  note_long_warm_up();
   step_runner_.emplace(
       config_, backend_, plans_, ranks_, counts_,
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });
@@ -67,6 +68,15 @@ void Trainer::prepare() {
     observer_.on_detail(fmt::format("{} {}: {}", node.type, node.name, node.record.implementation));
   }
   observer_.on_start(result());
+}
+
+/// Where train.steps is set, the configuration's own notes say so.
+void Trainer::note_long_warm_up() const {
+  const std::int64_t warm_up = config_.train.schedule.warmup_steps;
+  if (config_.train.steps > 0 || warm_up < counts_.total_steps) return;
+  observer_.on_note(fmt::format(
+      "train.schedule.warmup_steps: {}, but the training has {} steps: lr never reaches its peak; expected fewer",
+      warm_up, counts_.total_steps));
 }
 
 void Trainer::train() {
@@ -115,9 +125,17 @@ void Trainer::start_training() {
   outcome_.setup_seconds = since_start_.seconds();
   training_clock_.restart();
   const TrainConfig& train = config_.train;
-  if (train.target > 0 && evaluator_)
-    target_ = TargetReport{metric_named(train.target_metric, "train.target_metric").name, train.target};
+  if (train.target > 0 && evaluator_) begin_target(metric_named(train.target_metric, "train.target_metric").name);
   timer_.start(total - first, train.measure_after_steps);
+}
+
+void Trainer::begin_target(const std::string& metric) {
+  target_ = TargetReport{metric, config_.train.target};
+  if (!start_.reached) return;
+  target_ = start_.reached;
+  target_->metric = metric;
+  outcome_.ended_early = fmt::format("ended: {} reached train.target {} after step {} already", metric,
+                                     config_.train.target, target_->step);
 }
 
 void Trainer::announce_stage(std::int64_t step) {
@@ -256,8 +274,9 @@ EvalResult Trainer::evaluate_now() {
 }
 
 void Trainer::write_checkpoint(std::int64_t step) {
-  checkpoints_.write(plans_.variables(), {step, counts_.position(step).epoch, start_.first_loss.value_or(0.0),
-                                          seconds_of_training(), best_.state()});
+  checkpoints_.write(plans_.variables(),
+                     {step, counts_.position(step).epoch, start_.first_loss.value_or(0.0), seconds_of_training(),
+                      best_.state(), target_ && target_->seconds ? target_ : std::nullopt});
   observer_.on_detail(fmt::format("checkpoint: {}", checkpoints_.last()));
 }
 

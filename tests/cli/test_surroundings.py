@@ -91,6 +91,27 @@ class ControlGroups(ProgramTest):
         self.assert_one_line_error(result, 1, "data.batch_size: 4000 needs", "would fit")
         self.assertEqual(self.report("out")["status"], "oom")
 
+    def test_what_is_begun_fits(self):
+        """Limits from too little to enough: each command is refused with a line or ends well, and none is killed."""
+        config = self.folder / "images.yaml"
+        config.write_text("{model: {name: resnet18}, data: {source: synthetic, image_size: 16, batch_size: 12, "
+                          "synthetic_samples: 24}, train: {steps: 2}, flags: {cudnn_exhaustive_search: false}}")
+        model, image = self.folder / "model", self.folder / "image.png"
+        image.write_bytes(png(16, 16, (200, 40, 40)))
+        run("run", config, "--out", model, check=True)
+        ended = set()
+        group = self.group("memory")
+        for mib in (60, 120, 180, 215, 240, 300):
+            (group.parent / "memory.limit_in_bytes").write_text(str(mib << 20))
+            for command in (["run", config, "--out", self.folder / str(mib)],
+                            ["infer", model, image]):
+                result = self.run_in(group, *command)
+                self.assertIn(result.returncode, (0, 1), (mib, command, result.stderr))
+                if result.returncode == 1:
+                    self.assert_one_line_error(result, 1, "MiB are available")
+                ended.add((command[0], result.returncode))
+        self.assertEqual(len(ended), 4, ended)
+
 
 class Streams(ProgramTest):
     def test_closed_descriptors_are_not_taken_by_files(self):

@@ -2,13 +2,17 @@
 
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/elementwise.cuh"
+#include "core/ops/math/moving_average.h"
 
 namespace ptrain::cuda {
 namespace {
 
 struct MoveTowards {
-  float share;  // weight of the new values
-  __device__ float operator()(float average, float x) const { return average + share * (x - average); }
+  float decay;
+  const float* updates;
+  __device__ float operator()(float average, float x) const {
+    return average + moving_average_share(decay, *updates) * (x - average);
+  }
 };
 
 class MovingAverageKernel final : public Kernel {
@@ -16,18 +20,19 @@ class MovingAverageKernel final : public Kernel {
   MovingAverageKernel(const KernelContext& context, Device& device)
       : device_(device),
         count_(context.inputs[MovingAverage::x].count()),
-        move_{1.0f - static_cast<const MovingAverage&>(context.op).decay()} {}
+        decay_(static_cast<const MovingAverage&>(context.op).decay()) {}
 
   void run(const KernelArgs& args) override {
     auto* average = static_cast<float*>(args.inputs[MovingAverage::average]);
-    map_elements(device_, count_, move_, average, static_cast<const float*>(average),
+    const MoveTowards move{decay_, static_cast<const float*>(args.inputs[MovingAverage::updates])};
+    map_elements(device_, count_, move, average, static_cast<const float*>(average),
                  static_cast<const float*>(args.inputs[MovingAverage::x]));
   }
 
  private:
   Device& device_;
   std::int64_t count_;
-  MoveTowards move_;
+  float decay_;
 };
 
 }  // namespace

@@ -5,11 +5,12 @@
 
 namespace ptrain {
 
-/// Inputs: [average f32[N] (written in place), x f32[N]]. No outputs. average becomes decay * average + (1 - decay) *
-/// x.
+/// Inputs: [average f32[N] (written in place), x f32[N], updates f32[1]]. No outputs. average becomes
+/// d * average + (1 - d) * x. After n updates of x, this one included, d is the smaller of decay and (1 + n) / (10 + n)
+/// (TensorFlow's tf.train.ExponentialMovingAverage), so that a short run's average leaves its start.
 class MovingAverage final : public Op {
  public:
-  enum Input { average, x };
+  enum Input { average, x, updates };
   explicit MovingAverage(float decay) : decay_(decay) {}
   float decay() const { return decay_; }
 

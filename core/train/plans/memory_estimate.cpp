@@ -51,9 +51,22 @@ std::int64_t largest_batch(const Config& config, DType preferred, const Model& m
   return low;
 }
 
+namespace {
+
+/// Host memory for writing the weights, one tensor at a time: as read and in the file's layout.
+std::int64_t saving_bytes(const Config& config, const DeviceMemory& memory, const Model& model) {
+  if (!config.output.save || !memory.host_reads_device()) return 0;
+  std::int64_t largest = 0;
+  for (const WeightMapping& mapping : model.weights()) largest = std::max(largest, mapping.external_shape.count());
+  return 2 * largest * static_cast<std::int64_t>(sizeof(float));
+}
+
+}  // namespace
+
 void require_memory(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
                     std::int64_t workspace) {
   const DType preferred = backend.kernels().preferred_low_precision();
+  workspace += saving_bytes(config, backend.memory(), model);
   const bool shares_memory = backend.memory().host_reads_device();
   const auto available =
       static_cast<std::int64_t>(backend.memory().available()) / (shares_memory ? ranks.ranks_on_host() : 1);

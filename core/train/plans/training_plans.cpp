@@ -106,6 +106,10 @@ Cost TrainingPlans::compile_for_first_batches(PlanSet& plans, const Dataset& dat
   return mean;
 }
 
+bool TrainingPlans::has_running_statistics() const {
+  return std::ranges::any_of(variables_.entries(), [](const auto& entry) { return is_running_statistic(entry.first); });
+}
+
 void TrainingPlans::count_memory() {
   const auto larger = [this](std::size_t (PlanSet::*bytes)() const) {
     return static_cast<std::int64_t>(

@@ -60,6 +60,8 @@ class TrainingPlans {
   const std::map<std::string, float>& loss_terms() const { return figures_.loss_weights; }
   /// By class; empty if all weigh the same.
   const std::vector<float>& class_weights() const { return class_weights_; }
+  /// Whether training updates statistics over a batch's rows, padding included.
+  bool has_running_statistics() const;
   bool loss_scaling() const { return figures_.loss_scaling; }
   /// Valid at any time; zeros before compile().
   PlannedFigures figures() const;

@@ -29,6 +29,15 @@ BestModel::State read_best(const nlohmann::json& state, const std::string& metri
   return best.value("state", BestModel::State{});
 }
 
+/// The target, if the training had reached the same one before the checkpoint.
+std::optional<TargetReport> read_reached(const nlohmann::json& state, const Config& config) {
+  if (config.train.target <= 0 || !state.contains("reached")) return std::nullopt;
+  auto reached = read_fields<TargetReport>(state.at("reached"));
+  const bool same = state.value("config", nlohmann::json::object()).value("train.target_metric", "") ==
+                    describe_work(config)["train.target_metric"];
+  return same && reached.target == config.train.target ? std::optional(std::move(reached)) : std::nullopt;
+}
+
 /// The checkpoint that `config` resumes from; none for a new training.
 LatestCheckpoint checkpoint_to_resume(const Config& config) {
   if (config.resume == "none") return {};
@@ -86,6 +95,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   start.first_loss = info.state.value("first_loss", 0.0);
   start.resumed_from = checkpoint->path().string();
   start.best = read_best(info.state, config_.output.keep_best);
+  start.reached = read_reached(info.state, config_);
   start.earlier_seconds = info.state.value("seconds", 0.0);
   const std::int64_t samples = samples_per_step();
   const std::int64_t earlier = info.state.value("samples_per_step", samples);
@@ -123,9 +133,9 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
                 {"amp", {{"level", enum_name(config_.amp.level.value())}, {"dtype", enum_name(config_.amp.dtype)}}},
                 {"best", {{"metric", config_.output.keep_best}, {"state", state.best}}},
                 {"config", describe_work(config_)}};
-  if (config_.train.target > 0)
-    info.state["seconds"] = state.seconds;  // without a target, equal runs write equal
-                                            // checkpoints
+  // Without a target, equal runs write equal checkpoints.
+  if (config_.train.target > 0) info.state["seconds"] = state.seconds;
+  if (state.reached) info.state["reached"] = write_fields(*state.reached);
   last_ =
       save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();
 }

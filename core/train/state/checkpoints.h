@@ -22,12 +22,13 @@ struct TrainedAmp {
 
 /// Where a run starts or resumes training.
 struct StartingPoint {
-  std::int64_t first_step = 0;         // steps before this run
-  std::optional<double> first_loss;    // of the whole training; absent before its first step
-  std::string resumed_from;            // checkpoint; empty: none
-  BestModel::State best{};             // of the whole training
-  double earlier_seconds = 0;          // steps and evaluations before this run
-  std::vector<std::string> untrained;  // tensors in neither weights nor checkpoint: all, or a classifier's
+  std::int64_t first_step = 0;          // steps before this run
+  std::optional<double> first_loss;     // of the whole training; absent before its first step
+  std::string resumed_from;             // checkpoint; empty: none
+  BestModel::State best{};              // of the whole training
+  double earlier_seconds = 0;           // steps and evaluations before this run
+  std::optional<TargetReport> reached;  // train.target, before this run
+  std::vector<std::string> untrained;   // tensors in neither weights nor checkpoint: all, or a classifier's
 };
 
 /// The AMP of the checkpoint that `config` resumes from; none if it resumes from none, or from one without it. Throws
@@ -40,6 +41,7 @@ struct TrainingState {
   double first_loss = 0;
   double seconds = 0;  // of steps and evaluations, including earlier runs
   BestModel::State best{};
+  std::optional<TargetReport> reached;  // train.target
 };
 
 class Checkpoints {

@@ -15,6 +15,13 @@ bool is_saved(const std::string& name, const Variables::Entry& entry) {
   return !entry.view || is_running_statistic(name);
 }
 
+/// Checkpoints of before running statistics had averages stand in with the statistics.
+const NamedTensor* find_saved(const Checkpoint& checkpoint, std::string_view name) {
+  const NamedTensor* const tensor = checkpoint.find(std::string(name));
+  if (tensor != nullptr || !name.starts_with(flat::average_of)) return tensor;
+  return checkpoint.find(std::string(name.substr(flat::average_of.size())));
+}
+
 }  // namespace
 
 std::filesystem::path save_snapshot(const std::filesystem::path& directory, const CheckpointInfo& info,
@@ -36,7 +43,7 @@ void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Va
   }
   for (const auto& [name, entry] : variables.entries()) {
     if (!is_saved(name, entry)) continue;
-    const NamedTensor* tensor = checkpoint.find(name);
+    const NamedTensor* tensor = find_saved(checkpoint, name);
     if (tensor == nullptr) fail("{}: has no {}: it was made with another optimizer or AMP level", file, name);
     if (TensorDesc{tensor->dtype, tensor->shape} != entry.desc) {
       fail("{}: {} is {}, expected {}", file, name, TensorDesc{tensor->dtype, tensor->shape}.to_string(),
@@ -45,7 +52,7 @@ void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Va
   }
   for (const auto& [name, entry] : variables.entries()) {
     if (!is_saved(name, entry)) continue;
-    const NamedTensor* tensor = checkpoint.find(name);
+    const NamedTensor* tensor = find_saved(checkpoint, name);
     variables.write(name, tensor->bytes.data(), tensor->bytes.size());
   }
   checkpoint.check();

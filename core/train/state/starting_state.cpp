@@ -5,6 +5,7 @@
 #include "core/runtime/weights.h"
 
 #include <array>
+#include <cmath>
 
 namespace ptrain {
 namespace {
@@ -25,11 +26,27 @@ std::vector<std::string> initialize(const Config& config, const Model& model, Va
   return std::move(loaded.fresh);
 }
 
-/// The moving average starts as a copy of the parameters.
+void copy_f32(Variables& variables, std::string_view from, const std::string& to) {
+  const std::vector<float> values = variables.read_f32(from);
+  variables.write(to, values.data(), values.size() * sizeof(float));
+}
+
+/// Moving averages start as a copy of the parameters and running statistics.
 void begin_average(Variables& variables) {
   if (!variables.contains(flat::average)) return;
-  const std::vector<float> start = variables.read_f32(flat::master);
-  variables.write(flat::average, start.data(), start.size() * sizeof(float));
+  copy_f32(variables, flat::master, flat::average);
+  for (const auto& [of, average] : find_averages(variables)) copy_f32(variables, of, average);
+}
+
+/// Gives every rank the main rank's target, if that was reached.
+void share(std::optional<TargetReport>& reached, const TrainConfig& train, const Ranks& ranks) {
+  const TargetReport mine = reached.value_or(TargetReport{});
+  std::array<double, 4> values{reached ? 1.0 : 0.0, mine.seconds.value_or(0), static_cast<double>(mine.step),
+                               mine.epochs};
+  ranks.broadcast(values);
+  const auto [known, seconds, step, epochs] = values;
+  if (known == 0 || reached) return;
+  reached = TargetReport{train.target_metric, train.target, seconds, std::llround(step), epochs};
 }
 
 }  // namespace
@@ -48,6 +65,7 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   }
   std::array<double, 2> shared{static_cast<double>(start.first_step), start.first_loss.value_or(0.0)};
   ranks.broadcast(shared);
+  share(start.reached, config.train, ranks);
   ranks.broadcast(start.best);
   ranks.broadcast(variables);
   start.first_step = static_cast<std::int64_t>(shared[0]);
