@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdio>
+#include <string_view>
 
 namespace ptrain {
 namespace {
@@ -24,6 +26,17 @@ struct ServeArguments {
 std::string choose_name(const ServeArguments& arguments, const LoadedModel& opened) {
   if (!arguments.name.empty()) return arguments.name;
   return std::filesystem::absolute(opened.trained.folder / "").parent_path().filename().string();
+}
+
+/// The name as a part of a URL.
+std::string escape(std::string_view name) {
+  std::string part;
+  for (const char c : name) {
+    const bool plain =
+        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("-._~").find(c) != std::string_view::npos;
+    part += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return part;
 }
 
 void serve(const ServeArguments& arguments) {
@@ -52,7 +65,8 @@ void serve(const ServeArguments& arguments) {
   http.threads =
       batching.queue + static_cast<std::size_t>(batching.most) + 16;  // waiting, computing and rejected requests
   serve_http(service, http, [&](int port) {
-    fmt::print("serving {} at http://{}:{}/v2/models/{}/infer\n", service.name(), http.host, port, service.name());
+    fmt::print("serving {} at http://{}:{}/v2/models/{}/infer\n", service.name(), http.host, port,
+               escape(service.name()));
     std::fflush(stdout);
   });
 }

@@ -1,11 +1,10 @@
-// State of the calling thread while it computes in the library.
+// Where calls of the library compute: the state of the calling thread, and what takes its place in forked processes.
 #pragma once
 
-#include "core/base/errors.h"
-#include "core/base/parallel.h"
-
 #include <csignal>
-#include <utility>
+#include <functional>
+#include <memory>
+#include <mutex>
 
 namespace ptrain::api {
 
@@ -14,33 +13,35 @@ namespace ptrain::api {
 /// both. Throws Error{failed} if OpenMP grants fewer threads, since kernels were made for that many.
 class CallingThread {
  public:
-  explicit CallingThread(int threads) {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&all, fault);
-    pthread_sigmask(SIG_BLOCK, &all, &signals_);
-    const int granted = set_thread_count(threads);
-    if (granted == threads) return;
-    restore();
-    fail(
-        "OpenMP grants {} of {} threads: a parallel region around the call, OMP_THREAD_LIMIT or a process limit "
-        "prevents more; open the model with fewer threads",
-        granted, threads);
-  }
+  explicit CallingThread(int threads);
   ~CallingThread() { restore(); }
   CallingThread(const CallingThread&) = delete;
   CallingThread& operator=(const CallingThread&) = delete;
 
  private:
-  void restore() {
-    omp_set_num_threads(threads_);
-    omp_set_dynamic(dynamic_);
-    pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
-  }
+  void restore();
 
   sigset_t signals_{};
-  int threads_ = omp_get_max_threads();
-  int dynamic_ = omp_get_dynamic();
+  int threads_, dynamic_;
+};
+
+/// Computes for one session in the calling thread. In a process that was forked after the library was loaded, that
+/// thread's OpenMP team has no threads any more, and a parallel loop would wait for them for ever: there a thread of
+/// the session's own computes, with a new team.
+class ComputingThread {
+ public:
+  ComputingThread();
+  ~ComputingThread();
+
+  /// Runs `body`, one call after the other, and throws what it throws. Throws Error{failed} if the process was forked
+  /// while another thread computed in the library, whose locks and buffers then stay as they were in the middle of
+  /// that.
+  void run(int threads, const std::function<void()>& body);
+
+ private:
+  class Worker;
+  std::mutex running_;
+  std::unique_ptr<Worker> worker_;
 };
 
 }  // namespace ptrain::api

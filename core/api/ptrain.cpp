@@ -25,9 +25,28 @@ std::string& last_error() {
   return message;
 }
 
+/// One line of a length for a log: control characters are escaped, the middle of what is longer is left out.
+std::string to_line(std::string_view message) {
+  constexpr std::size_t most = 1024;
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7f)
+      line += c;
+    else
+      line += c == '\n' ? "\\n" : fmt::format("\\x{:02x}", byte);
+  }
+  if (line.size() <= most) return line;
+  const auto is_within_character = [&](std::size_t at) { return (line[at] & 0xc0) == 0x80; };
+  std::size_t left = most / 2, right = line.size() - most / 2;
+  while (left > 0 && is_within_character(left)) --left;
+  while (right < line.size() && is_within_character(right)) ++right;
+  return line.substr(0, left) + " ... " + line.substr(right);
+}
+
 ptrain_status complain(ptrain_status status, const char* message) noexcept {
   try {
-    last_error() = message;
+    last_error() = to_line(message);
   } catch (...) {  // no memory for the message; the status remains
     last_error().clear();
   }
@@ -70,6 +89,7 @@ api::Settings make_settings(const char* folder, const ptrain_options& options) {
   constexpr std::int64_t most_batch = 65536, most_threads = 4096;
   api::Settings settings;
   settings.folder = &require_pointer(folder, "folder");
+  if (settings.folder.empty()) fail_usage("folder: is empty: expected the folder of an exported model");
   if (options.device != nullptr) settings.device = device_of_option("options.device", options.device);
   settings.precision = choice(options.precision, "precision", settings.precision);
   if (options.max_batch < 0 || options.max_batch > most_batch) {
@@ -78,6 +98,7 @@ api::Settings make_settings(const char* folder, const ptrain_options& options) {
   if (options.threads < 0 || options.threads > most_threads) {
     fail_usage("options.threads: expected 1 to {}, got {}", most_threads, options.threads);
   }
+  if (options.search != 0 && options.search != 1) fail_usage("options.search: expected 0 or 1, got {}", options.search);
   if (options.max_batch > 0) settings.max_batch = options.max_batch;
   settings.search = options.search != 0;
   settings.threads = options.threads;

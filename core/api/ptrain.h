@@ -6,6 +6,10 @@
  * no exceptions. Signals are blocked while a call computes. The library handles SIGBUS for files that shrink while it
  * reads them, and passes any other SIGBUS to the previous handler.
  *
+ * A process may fork and use models on the CPU in the child, where calls compute on a thread of the library's own;
+ * calls of a child that was forked in the middle of another thread's call are refused, and so are models opened on a
+ * GPU.
+ *
  *     ptrain_model* model;
  *     if (ptrain_open("runs/model", NULL, &model) != PTRAIN_OK) fprintf(stderr, "%s\n", ptrain_last_error());
  */
@@ -90,7 +94,7 @@ typedef struct ptrain_tensor {
 /* The library's version: "0.1.0". */
 PTRAIN_API const char* ptrain_version(void);
 
-/* Message of the calling thread's last failed call; "" if none has failed. */
+/* Message of the calling thread's last failed call, one line of at most 1100 bytes; "" if none has failed. */
 PTRAIN_API const char* ptrain_last_error(void);
 
 /* `options` may be NULL. Every file of the folder is checked against its size and checksum in
@@ -98,7 +102,7 @@ PTRAIN_API const char* ptrain_last_error(void);
 PTRAIN_API ptrain_status ptrain_open(const char* folder, const ptrain_options* options, ptrain_model** model);
 
 /* Opens the same folder with the same options, for another thread; shares nothing with `model`, which may be closed
- * first. */
+ * first. PTRAIN_FAILED if the folder holds another model by now. */
 PTRAIN_API ptrain_status ptrain_clone(const ptrain_model* model, ptrain_model** clone);
 
 /* Does nothing for NULL. No other call with this model may be running. */

@@ -1,12 +1,13 @@
 #include "core/api/session.h"
 
-#include "core/api/calling_thread.h"
 #include "core/base/control_group.h"
 #include "core/base/utf8.h"
 #include "core/cpu/cpu_backend.h"
 #include "core/cuda/cuda_backend.h"
 #include "core/data/image/image_transform.h"
 #include "models/model_registry.h"
+
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -45,13 +46,21 @@ Session::Session(Settings settings)
       opened_(open_model(settings_.folder, model_entries(), make_model)),
       inputs_(client_tensors(opened_.trained.data)) {
   require_answers(opened_, "this interface");
-  const CallingThread thread(settings_.threads);
-  if (opened_.trained.data.kind == DataKind::text && opened_.trained.has_vocabulary()) {
-    encoder_.emplace(opened_.trained);
+  const std::string& hash = opened_.trained.document.hash;  // of model.json, which has the checksums of all files
+  if (settings_.model_hash.empty()) settings_.model_hash = hash;
+  if (settings_.model_hash != hash) {
+    fail("{}: holds another model than the one that was opened; open it anew in place of a clone",
+         settings_.folder.string());
   }
-  backend_ = make_backend(settings_.device);
-  predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(),
-                     deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision()));
+  computing_.run(settings_.threads, [this] {
+    if (opened_.trained.data.kind == DataKind::text && opened_.trained.has_vocabulary()) {
+      encoder_.emplace(opened_.trained);
+    }
+    backend_ = make_backend(settings_.device);
+    predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(),
+                       deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision()));
+  });
+  process_ = ::getpid();
   for (const TensorSpec& answer : answers()) answer_shapes_.push_back(with_rows(-1, answer.shape));
 }
 
@@ -74,9 +83,12 @@ std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t>
 
 Batch Session::run(std::span<const InputTensor> inputs) {
   Batch batch = make_batch(data(), inputs, settings_.max_batch);
-  const std::lock_guard lock(running_);
-  const CallingThread thread(settings_.threads);
-  return opened_.task->answers(predictor_->run(batch));
+  if (process_ != ::getpid() && backend_->name() != "cpu") {
+    fail("the model was opened on a GPU before the process was forked: open it in the child");
+  }
+  Batch answers;
+  computing_.run(settings_.threads, [&] { answers = opened_.task->answers(predictor_->run(batch)); });
+  return answers;
 }
 
 }  // namespace ptrain::api

@@ -1,13 +1,12 @@
 // The implementation of ptrain_model: an opened model on its own device, with its own threads.
 #pragma once
 
+#include "core/api/calling_thread.h"
 #include "core/config/device_choice.h"
 #include "core/runtime/loaded_model.h"
 #include "core/runtime/predictor.h"
 #include "core/runtime/tensors.h"
 #include "core/runtime/text_encoder.h"
-
-#include <mutex>
 
 namespace ptrain::api {
 
@@ -17,13 +16,14 @@ struct Settings {
   AmpLevel precision = AmpLevel::O0;
   std::int64_t max_batch = 32;
   bool search = false;
-  int threads = 0;  // 0: all that the machine grants
+  int threads = 0;         // 0: all that the machine grants
+  std::string model_hash;  // of the model that the folder must hold; empty: any, and then that of what it held
 };
 
 /// Thread-safe; calls are processed one after the other.
 class Session {
  public:
-  /// Throws as open_model and DeployedModel do.
+  /// Throws as open_model and DeployedModel do, and Error{failed} if the folder holds another model than settings say.
   explicit Session(Settings settings);
 
   const Settings& settings() const { return settings_; }
@@ -50,7 +50,8 @@ class Session {
   std::optional<TextEncoder> encoder_;
   std::unique_ptr<Backend> backend_;
   std::optional<Predictor> predictor_;
-  std::mutex running_;
+  pid_t process_ = 0;  // that opened it
+  ComputingThread computing_;
 };
 
 }  // namespace ptrain::api

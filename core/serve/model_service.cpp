@@ -4,11 +4,15 @@
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
 #include "core/data/tensor_names.h"
+#include "core/io/atomic_file.h"
 #include "core/io/json_text.h"
 #include "core/report/build_info.h"
 #include "core/serve/request_tensors.h"
 
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
 
 namespace ptrain {
 namespace {
@@ -16,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* text_input = "text";
+constexpr std::int64_t most_rows = 65536;  // of a request
 constexpr std::int64_t largest_tensor = std::int64_t{1} << 28;
 
 std::string to_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -62,6 +67,36 @@ json to_data(const HostTensor& tensor) {
   }
 }
 
+/// Appends the data in the form of binary tensors.
+void append_text(std::string_view text, std::string& binary) {
+  const auto length = static_cast<std::uint32_t>(text.size());
+  binary.append(reinterpret_cast<const char*>(&length), sizeof length).append(text);
+}
+
+/// How a client wants an output.
+struct OutputForm {
+  bool binary = false;
+  std::int64_t classes = 0;  // 0: the tensor's values; else as many of the highest, as texts "value:index:name"
+};
+
+/// Of each row the highest values: "value:index", ":name" behind it where classes have names.
+std::vector<std::string> rank_classes(const HostTensor& tensor, std::int64_t count,
+                                      const std::vector<std::string>& names) {
+  std::vector<std::string> texts;
+  const std::int64_t each = tensor.row_count();
+  std::vector<std::size_t> order(static_cast<std::size_t>(each));
+  for (std::int64_t row = 0; row < tensor.rows(); ++row) {
+    const auto values = tensor.row<float>(row);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](std::size_t one, std::size_t other) { return values[one] > values[other]; });
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      texts.push_back(fmt::format("{:f}:{}", values[order[i]], order[i]));
+      if (order.size() == names.size()) texts.back() += ":" + names[order[i]];
+    }
+  }
+  return texts;
+}
+
 json describe_tensor(std::string_view name, const char* datatype, const std::vector<std::int64_t>& shape) {
   return {{"name", name}, {"datatype", datatype}, {"shape", shape}};
 }
@@ -86,11 +121,35 @@ Batch encode_texts(const DatasetInfo& data, const TextEncoder& encoder, std::spa
   return batch;
 }
 
-/// Whether a request wants this output: it names it, or names none.
-bool wants_output(const json& request, std::string_view name) {
+const json* find_parameter(const json& object, const char* name) {
+  const auto parameters = object.find("parameters");
+  if (parameters == object.end() || !parameters->is_object()) return nullptr;
+  const auto found = parameters->find(name);
+  return found == parameters->end() ? nullptr : &*found;
+}
+
+bool read_flag(const json& object, const char* name, bool otherwise) {
+  const json* const value = find_parameter(object, name);
+  if (value == nullptr) return otherwise;
+  if (!value->is_boolean()) fail_usage("{}: expected true or false", name);
+  return value->get<bool>();
+}
+
+/// The form in which a request wants this output; none where it names others only.
+std::optional<OutputForm> find_form(const json& request, const TensorSpec& spec) {
+  const bool binary = read_flag(request, "binary_data_output", false);
   const auto outputs = request.find("outputs");
-  if (outputs == request.end()) return true;
-  return std::any_of(outputs->begin(), outputs->end(), [&](const json& output) { return output.at("name") == name; });
+  if (outputs == request.end() || outputs->empty()) return OutputForm{binary, 0};
+  const auto named = std::ranges::find_if(*outputs, [&](const json& one) { return one.at("name") == spec.name; });
+  if (named == outputs->end()) return std::nullopt;
+  OutputForm form{read_flag(*named, "binary_data", binary), 0};
+  if (const json* const classes = find_parameter(*named, "classification")) {
+    const bool fits =
+        spec.dtype == DType::f32 && spec.shape.rank() == 1 && classes->is_number_integer() && *classes >= 1;
+    if (!fits) fail_usage("{}: classification: expected a number from 1 on, of an output of classes", spec.name);
+    form.classes = std::min(classes->get<std::int64_t>(), spec.shape[0]);
+  }
+  return form;
 }
 
 }  // namespace
@@ -110,7 +169,9 @@ ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> ou
 }
 
 ServiceAnswer ModelService::server() const {
-  return {200, to_text({{"name", "ptrain"}, {"version", build_info().version}, {"extensions", json::array()}})};
+  return {200, to_text({{"name", "ptrain"},
+                        {"version", build_info().version},
+                        {"extensions", {"binary_tensor_data", "classification"}}})};
 }
 
 ServiceAnswer ModelService::model() const {
@@ -124,14 +185,24 @@ ServiceAnswer ModelService::model() const {
     outputs.push_back(describe_tensor(output.name, name_datatype(output.dtype), with_rows(-1, output.shape).dims()));
   }
   return {200, to_text({{"name", name_},
-                        {"versions", json::array()},
+                        {"versions", {model_version}},
                         {"platform", "ptrain"},
                         {"inputs", inputs},
                         {"outputs", outputs},
                         {"parameters", {{"class_names", data_.class_names}, {"max_batch", most_}}}})};
 }
 
-Batch ModelService::batch_of_body(const json& request) const {
+void ModelService::require_input_name(const json& input) const {
+  const auto name = input.is_object() ? input.find("name") : input.end();
+  if (!input.is_object() || name == input.end() || !name->is_string()) return;  // said where it is parsed
+  std::vector<std::string> known;
+  if (encoder_) known.emplace_back(text_input);
+  for (const ClientTensor& tensor : client_tensors(data_)) known.push_back(tensor.name);
+  if (std::ranges::find(known, name->get<std::string>()) != known.end()) return;
+  fail_usage("unknown input {}; the model has {}", quoted_name(name->get<std::string>()), fmt::join(known, ", "));
+}
+
+Batch ModelService::batch_of_body(const json& request, std::string_view binary) const {
   if (!request.is_object()) fail_usage("the body is not a JSON object");
   const auto inputs = request.find("inputs");
   if (inputs == request.end() || !inputs->is_array() || inputs->empty()) {
@@ -141,17 +212,20 @@ Batch ModelService::batch_of_body(const json& request) const {
   if (inputs->size() > most_inputs) fail_usage("inputs: {} tensors, expected at most {}", inputs->size(), most_inputs);
   require_outputs(request);
   std::vector<RequestTensor> tensors;
-  for (const json& input : *inputs) tensors.push_back(parse_tensor(input, largest_tensor));
+  for (const json& input : *inputs) require_input_name(input);
+  for (const json& input : *inputs) tensors.push_back(parse_tensor(input, largest_tensor, binary));
+  if (!binary.empty()) fail_usage("{} bytes of binary data are no tensor's", binary.size());
   if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
     if (!tensors[0].texts_given) fail_usage("{}: datatype: expected BYTES", text_input);
-    return encode_texts(data_, *encoder_, tensors[0].texts, most_);
+    return encode_texts(data_, *encoder_, tensors[0].texts, most_rows);
   }
   std::vector<InputTensor> views;
   for (const RequestTensor& tensor : tensors) {
+    if (encoder_ && tensor.name == text_input) fail_usage("{}: expected as the only input", text_input);
     if (tensor.texts_given) fail_usage("{}: datatype: expected numbers, got BYTES", tensor.name);
     views.push_back(tensor.view());
   }
-  return make_batch(data_, views, most_);
+  return make_batch(data_, views, most_rows);
 }
 
 void ModelService::require_outputs(const json& request) const {
@@ -170,26 +244,63 @@ void ModelService::require_outputs(const json& request) const {
 
 ServiceAnswer ModelService::make_answer(const json& request, const Batch& answers) const {
   json outputs = json::array();
+  std::string binary;
+  bool any_binary = false;
   for (const auto& [spec, tensor] : answers.entries()) {
-    if (!wants_output(request, spec.name)) continue;
+    const std::optional<OutputForm> form = find_form(request, spec);
+    if (!form) continue;
     json output = describe_tensor(spec.name, name_datatype(spec.dtype), tensor.shape().dims());
-    output["data"] = to_data(tensor);
+    std::vector<std::string> texts;
+    if (form->classes > 0) {
+      texts = rank_classes(tensor, form->classes, data_.class_names);
+      output = describe_tensor(spec.name, "BYTES", {tensor.rows(), form->classes});
+    }
+    if (!form->binary) {
+      output["data"] = form->classes > 0 ? json(texts) : to_data(tensor);
+    } else {
+      any_binary = true;
+      const std::size_t before = binary.size();
+      for (const std::string& text : texts) append_text(text, binary);
+      if (form->classes == 0)
+        binary.append(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
+      output["parameters"] = {{"binary_data_size", binary.size() - before}};
+    }
     outputs.push_back(std::move(output));
   }
-  json answer{{"model_name", name_}, {"outputs", std::move(outputs)}};
+  json answer{{"model_name", name_}, {"model_version", model_version}, {"outputs", std::move(outputs)}};
   if (const auto id = request.find("id"); id != request.end() && id->is_string()) answer["id"] = *id;
-  return {200, to_text(answer)};
+  std::string body = to_text(answer);
+  if (!any_binary) return {200, std::move(body)};
+  const std::size_t json_bytes = body.size();
+  return {200, std::move(body) + binary, json_bytes};
 }
 
-ServiceAnswer ModelService::infer(std::string_view body) const {
+Batch ModelService::compute(Batch batch) const {
+  const std::int64_t count = batch.count;
+  if (count <= most_) return task_.answers(batcher_.submit(std::move(batch)));
+  Batch answers;
+  for (std::int64_t from = 0; from < count; from += most_) {
+    Batch part = task_.answers(batcher_.submit(batch.slice(from, std::min(most_, count - from))));
+    if (from == 0)
+      answers = std::move(part);
+    else
+      answers.append(part);
+  }
+  return answers;
+}
+
+ServiceAnswer ModelService::infer(std::string_view body, std::optional<std::size_t> json_bytes) const {
   const Stopwatch watch;
   auto answer = [&]() -> ServiceAnswer {
     try {
-      const json request = parse_json(body);
+      const json request = parse_json(body.substr(0, json_bytes.value_or(body.size())));
       if (request.is_discarded())
-        return error_answer(400, fmt::format("the body is not complete JSON of at most {} levels", deepest_json));
-      Batch batch = batch_of_body(request);
-      return make_answer(request, task_.answers(batcher_.submit(std::move(batch))));
+        return error_answer(400, fmt::format("the body is not complete JSON of at most {} levels{}", deepest_json,
+                                             json_bytes ? ""
+                                                        : "; before binary tensors its length is the header "
+                                                          "Inference-Header-Content-Length"));
+      Batch batch = batch_of_body(request, body.substr(json_bytes.value_or(body.size())));
+      return make_answer(request, compute(std::move(batch)));
     } catch (const QueueFull& full) {
       return error_answer(503, full.what());
     } catch (const Error& error) {

@@ -1,5 +1,5 @@
-// The KServe v2 inference protocol ("Open Inference Protocol", KServe's and Triton's) in JSON for one model: parses
-// request bodies and makes responses. HTTP itself is elsewhere.
+// The KServe v2 inference protocol ("Open Inference Protocol", KServe's and Triton's) for one model, with Triton's
+// extensions of binary tensors and classification: parses request bodies and makes responses. HTTP itself is elsewhere.
 #pragma once
 
 #include "core/runtime/loaded_model.h"
@@ -11,12 +11,16 @@
 namespace ptrain {
 
 struct ServiceAnswer {
-  int status = 200;  // HTTP status
-  std::string body;  // JSON
+  int status = 200;                            // HTTP status
+  std::string body;                            // JSON, and the binary data of tensors behind it
+  std::optional<std::size_t> json_bytes = {};  // where there is binary data
 };
 
 /// {"error": message}.
 ServiceAnswer error_answer(int status, const std::string& message);
+
+/// The version of every model.
+inline constexpr const char* model_version = "1";
 
 /// Thread-safe.
 class ModelService {
@@ -29,15 +33,19 @@ class ModelService {
   const std::string& name() const { return name_; }
   ServiceAnswer server() const;  // /v2
   ServiceAnswer model() const;   // /v2/models/NAME
-  /// /v2/models/NAME/infer. Status 400 with the reason, 503 with a full queue, 500 for a failure of computing.
-  ServiceAnswer infer(std::string_view body) const;
+  /// /v2/models/NAME/infer; `json_bytes` of the body are JSON, binary data follows (none: all is JSON). Inputs beyond
+  /// the largest batch are computed in several. Status 400 with the reason, 503 with a full queue, 500 for a failure of
+  /// computing.
+  ServiceAnswer infer(std::string_view body, std::optional<std::size_t> json_bytes = std::nullopt) const;
   std::string metrics() const { return metrics_.text(batcher_.queue_length()); }
   /// The server is shutting down: waiting requests are answered at once.
   void drain() const { batcher_.drain(); }
   void count_refusal(int status) const { metrics_.count_request(status, 0); }
 
  private:
-  Batch batch_of_body(const nlohmann::json& request) const;
+  Batch batch_of_body(const nlohmann::json& request, std::string_view binary) const;
+  Batch compute(Batch batch) const;
+  void require_input_name(const nlohmann::json& input) const;
   ServiceAnswer make_answer(const nlohmann::json& request, const Batch& answers) const;
   void require_outputs(const nlohmann::json& request) const;
 

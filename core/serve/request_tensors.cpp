@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 namespace ptrain {
 namespace {
@@ -71,33 +72,82 @@ std::size_t width(TensorType type) {
   return type == TensorType::u8 ? 1 : type == TensorType::i64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
 }
 
-void take_data(const json& data, const std::string& datatype, RequestTensor& tensor) {
+void set_type(const std::string& datatype, RequestTensor& tensor) {
   if (datatype == "UINT8") {
     tensor.type = TensorType::u8;
-    take_numbers<std::uint8_t>(data, tensor);
   } else if (datatype == "INT32") {
     tensor.type = TensorType::i32;
-    take_numbers<std::int32_t>(data, tensor);
   } else if (datatype == "INT64") {
     tensor.type = TensorType::i64;
-    take_numbers<std::int64_t>(data, tensor);
   } else if (datatype == "FP32") {
     tensor.type = TensorType::f32;
-    take_numbers<float>(data, tensor);
   } else if (datatype == "BYTES") {
     tensor.texts_given = true;
-    visit(data, std::max<std::size_t>(1, tensor.shape.size()), tensor.name, [&](const json& value) {
-      if (!value.is_string()) fail_usage("{}: data: expected texts", tensor.name);
-      tensor.texts.push_back(value.get<std::string>());
-    });
   } else {
     fail_usage("{}: datatype: expected UINT8, INT32, INT64, FP32 or BYTES, got {}", tensor.name, quoted_name(datatype));
   }
 }
 
+void take_data(const json& data, RequestTensor& tensor) {
+  if (tensor.texts_given) {
+    return visit(data, std::max<std::size_t>(1, tensor.shape.size()), tensor.name, [&](const json& value) {
+      if (!value.is_string()) fail_usage("{}: data: expected texts", tensor.name);
+      tensor.texts.push_back(value.get<std::string>());
+    });
+  }
+  switch (tensor.type) {
+    case TensorType::u8:
+      return take_numbers<std::uint8_t>(data, tensor);
+    case TensorType::i32:
+      return take_numbers<std::int32_t>(data, tensor);
+    case TensorType::i64:
+      return take_numbers<std::int64_t>(data, tensor);
+    case TensorType::f32:
+      return take_numbers<float>(data, tensor);
+  }
+}
+
+void take_binary(std::string_view data, RequestTensor& tensor) {
+  if (!tensor.texts_given) {
+    if (data.size() % width(tensor.type) != 0) {
+      fail_usage("{}: binary_data_size: expected a multiple of {} bytes, got {}", tensor.name, width(tensor.type),
+                 data.size());
+    }
+    const auto* bytes = reinterpret_cast<const std::byte*>(data.data());
+    tensor.numbers.assign(bytes, bytes + data.size());
+    return;
+  }
+  while (!data.empty()) {
+    std::uint32_t length = 0;
+    if (data.size() >= sizeof length) std::memcpy(&length, data.data(), sizeof length);
+    if (data.size() < sizeof length || length > data.size() - sizeof length) {
+      fail_usage("{}: binary data: text {} ends behind the tensor", tensor.name, tensor.texts.size());
+    }
+    tensor.texts.emplace_back(data.substr(sizeof length, length));
+    data.remove_prefix(sizeof length + length);
+  }
+}
+
+/// The tensor's bytes of the binary data, which are dropped from it; none where its JSON has the data.
+std::optional<std::string_view> find_binary(const json& input, const std::string& where, std::string_view& binary) {
+  const auto parameters = input.find("parameters");
+  if (parameters == input.end() || !parameters->is_object()) return std::nullopt;
+  const auto size = parameters->find("binary_data_size");
+  if (size == parameters->end()) return std::nullopt;
+  if (!size->is_number_integer() || *size < 0 || *size > binary.size()) {
+    fail_usage(
+        "{}: binary_data_size: expected 0 to the {} bytes that are left of the binary data behind the JSON, whose "
+        "length the header Inference-Header-Content-Length says",
+        where, binary.size());
+  }
+  const std::string_view data = binary.substr(0, size->get<std::size_t>());
+  binary.remove_prefix(data.size());
+  return data;
+}
+
 }  // namespace
 
-RequestTensor parse_tensor(const json& input, std::int64_t most_elements) {
+RequestTensor parse_tensor(const json& input, std::int64_t most_elements, std::string_view& binary) {
   const auto text = [](const json& value) { return value.is_string(); };
   const auto list = [](const json& value) { return value.is_array(); };
   RequestTensor tensor;
@@ -105,7 +155,12 @@ RequestTensor parse_tensor(const json& input, std::int64_t most_elements) {
   const std::string where = tensor.name.substr(0, 40);
   tensor.shape = parse_shape(get_member(input, "shape", where.c_str(), list, "a list"), where, most_elements);
   const auto datatype = get_member(input, "datatype", where.c_str(), text, "a text").get<std::string>();
-  take_data(get_member(input, "data", where.c_str(), list, "a list"), datatype, tensor);
+  set_type(datatype, tensor);
+  if (const auto data = find_binary(input, where, binary)) {
+    take_binary(*data, tensor);
+  } else {
+    take_data(get_member(input, "data", where.c_str(), list, "a list"), tensor);
+  }
   std::size_t elements = 1;
   for (const std::int64_t side : tensor.shape) elements *= static_cast<std::size_t>(side);
   const std::size_t found = tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / width(tensor.type);

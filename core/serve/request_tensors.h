@@ -1,4 +1,4 @@
-// Parses tensors from a request's JSON.
+// Parses tensors from a request's JSON and the binary data behind it.
 #pragma once
 
 #include "core/runtime/tensors.h"
@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ptrain {
@@ -23,7 +24,9 @@ struct RequestTensor {
 };
 
 /// `data` may be nested like its shape, or flat. Throws Error{usage} naming what is missing, of another type, out of
-/// its datatype's range, in conflict with the shape, or larger than `most_elements`.
-RequestTensor parse_tensor(const nlohmann::json& input, std::int64_t most_elements);
+/// its datatype's range, in conflict with the shape, or larger than `most_elements`. A tensor with the parameter
+/// binary_data_size takes that many bytes from the start of `binary`: little-endian numbers, or texts with a length of
+/// four bytes before each.
+RequestTensor parse_tensor(const nlohmann::json& input, std::int64_t most_elements, std::string_view& binary);
 
 }  // namespace ptrain

@@ -10,11 +10,13 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 from program import BINARY, ROOT, run
@@ -222,6 +224,26 @@ class Answers(Api):
         model.ask(["the film is fine"])
         self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, []), blocked)
 
+    def test_a_forked_child_answers_as_its_parent(self):
+        model = self.open("texts", threads=2)
+        expected = model.ask(["the film is fine"])
+        child = os.fork()
+        if child == 0:
+            try:
+                anew = self.open("texts", threads=2)
+                os._exit(0 if [one.ask(["the film is fine"]) for one in (model, anew, model)] == [expected] * 3 else 3)
+            finally:
+                os._exit(4)
+        deadline = time.monotonic() + LONGEST / 4
+        while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if not ended[0]:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            self.fail("the child hangs")
+        self.assertEqual(os.waitstatus_to_exitcode(ended[1]), 0)
+        self.assertEqual(model.ask(["the film is fine"]), expected)
+
 
 class Refusals(Api):
     def assert_refused(self, part, call, *arguments, **options):
@@ -309,8 +331,27 @@ class Refusals(Api):
             self.assert_refused("model.json", Model, empty, library())
         self.assert_refused("nowhere", Model, "/nowhere", library())
         for part, options in (("device", {"device": b"tpu"}), ("precision", {"precision": b"O9"}),
-                              ("max_batch", {"max_batch": -1}), ("threads", {"threads": -1})):
+                              ("max_batch", {"max_batch": -1}), ("threads", {"threads": -1}),
+                              ("search", {"search": 7}), ("search", {"search": -1})):
             self.assert_refused(part, Model, self.models["texts"], library(), **options)
+
+    def test_errors_are_a_line_that_fits_into_a_log(self):
+        self.assert_refused("a\\nb", Model, "/nowhere/a\nb", library())
+        self.assert_refused("is empty", Model, "", library())
+        with self.assertRaises(RuntimeError) as raised:
+            Model("é" * 70000, library())
+        self.assertLess(len(str(raised.exception).encode()), 1100)
+        self.assertNotIn("\ufffd", str(raised.exception))
+
+    def test_a_clone_of_a_folder_that_holds_another_model_by_now(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(self.models["texts"], folder, dirs_exist_ok=True)
+            model = Model(folder, library())
+            expected = model.ask(["the film is fine"])
+            self.assertEqual(model.clone().ask(["the film is fine"]), expected)
+            shutil.copytree(self.models["images"], folder, dirs_exist_ok=True)
+            self.assert_refused("another model", model.clone)
+            self.assertEqual(model.ask(["the film is fine"]), expected)
 
     def test_the_last_error_is_the_threads_own(self):
         library().ptrain_close(None)

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import socket
+import struct
 import subprocess
 import time
 import unittest
@@ -17,11 +18,11 @@ from trained import TrainedModels, sentence
 class Server:
     """A server on a port of its own."""
 
-    def __init__(self, model, *arguments):
+    def __init__(self, model, *arguments, pattern=r"\S+", url=r"\1"):
         self.process = subprocess.Popen([BINARY, "serve", model, "--port", "0", *map(str, arguments)], text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = self.process.stdout.readline()
-        found = re.fullmatch(r"serving (\S+) at http://127\.0\.0\.1:(\d+)/v2/models/\1/infer\n", line)
+        found = re.fullmatch(rf"serving ({pattern}) at http://127\.0\.0\.1:(\d+)/v2/models/{url}/infer\n", line)
         if found is None:
             raise AssertionError(line + self.process.communicate()[1])
         self.name, self.port = found[1], int(found[2])
@@ -125,10 +126,14 @@ class Serving(TrainedModels, ProgramTest):
                 (ids([[[[2, 3]]]]), "nested deeper"), (ids([2, "3"]), "not a number"), (ids([2, 1e300]), "not a number"),
                 (ids([2, 2.5]), "not a number"), (ids([2, 10**19]), "not a number"), (ids([2, 10**7]), "value 10000000"),
                 (ids([2, 3], (-1, 2)), "shape"), (ids([2, 3], (10**9, 10**9)), "shape"), (ids([], (0, 2)), "is empty"),
-                (ids([2] * 10, (5, 2)), "at most 4"), (ids([1] * 9, [1] * 9), "at most 8"),
-                (texts(*["a film"] * 5), "at most 4"), (texts(), "is empty"),
+                (ids([2] * 131074, (65537, 2)), "at most 65536"), (ids([1] * 9, [1] * 9), "at most 8"),
+                (texts(), "is empty"), (texts("a") + ids([2, 3]), "only input"),
                 ([{"name": "text", "datatype": "BYTES", "shape": [1], "data": [7]}], "expected texts"),
-                ([{"name": "x", "datatype": "INT64", "shape": [1], "data": [7]}], "unknown input"),
+                ([{"name": "x", "datatype": "INT64", "shape": [1], "data": [7]}], "text, input_ids"),
+                ([{"name": "txt", "datatype": "BYTES", "shape": [1], "data": ["a"]}], "text, input_ids"),
+                (ids([], parameters={"binary_data_size": 16}), "binary_data_size"),
+                (json.dumps({"inputs": texts("a"), "outputs": [
+                    {"name": "logits", "parameters": {"classification": "x"}}]}), "classification"),
                 (ids([2, 3]) * 2, "twice"),
                 (json.dumps({"inputs": texts("a"), "outputs": [{"name": "x"}]}), "logits")):
             with self.subTest(part=part, body=str(body)[:60]):
@@ -139,6 +144,131 @@ class Serving(TrainedModels, ProgramTest):
         self.assertEqual(server.infer(texts("the film is fine"))[0], 200)
         counted = server.metrics()
         self.assertEqual((counted['ptrain_requests_total{code="200"}'], counted['ptrain_requests_total{code="413"}']), (1, 1))
+        self.assertEqual(server.end(), (0, ""))
+
+    def test_more_inputs_than_the_largest_batch_are_computed_in_several(self):
+        server = self.serve("texts", "--batch", 4)
+        values = [sentence(i % 2, i) for i in range(11)]
+        status, answer = server.infer(texts(*values), outputs=[{"name": "logits"}])
+        (output,) = answer["outputs"]
+        self.assertEqual((status, output["shape"]), (200, [11, 2]))
+        for i, value in enumerate(values):
+            (alone,) = server.infer(texts(value), outputs=[{"name": "logits"}])[1]["outputs"]
+            for one, other in zip(output["data"][2 * i:2 * i + 2], alone["data"]):
+                self.assertAlmostEqual(one, other, places=4)
+
+    def test_tensors_in_binary_form(self):
+        server = self.serve()
+        path = "/v2/models/texts/infer"
+        expected = {one["name"]: one["data"] for one in server.infer(texts("the film is fine"))[1]["outputs"]}
+        text = b"the film is fine"
+        data = struct.pack("<I", len(text)) + text
+        tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "parameters": {"binary_data_size": len(data)}}
+        head = json.dumps({"inputs": [tensor], "parameters": {"binary_data_output": True}, "outputs": [
+            {"name": "logits", "parameters": {"classification": 1}}, {"name": "probabilities"}]}).encode()
+        length = {"Inference-Header-Content-Length": str(len(head))}
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+            connection.request("POST", path, head + data, length)
+            answer = connection.getresponse()
+            body, split = answer.read(), int(answer.getheader("Inference-Header-Content-Length"))
+        about = json.loads(body[:split])["outputs"]
+        self.assertEqual([(one["datatype"], one["shape"]) for one in about], [("BYTES", [1, 1]), ("FP32", [1, 2])])
+        best = max(range(2), key=lambda i: expected["logits"][i])
+        ranked = body[split + 4:split + about[0]["parameters"]["binary_data_size"]].decode().split(":")
+        self.assertEqual((float(ranked[0]), ranked[1:]), (round(expected["logits"][best], 6), [str(best)] * 2))
+        values = struct.unpack("<2f", body[-8:])
+        for one, other in zip(values, expected["probabilities"]):
+            self.assertAlmostEqual(one, other, places=6)
+        for body, bytes_, part in ((head + data[:-1], len(head), "binary_data_size"), (head + data + b"x", len(head), "no tensor"),
+                                   (head + data, len(head) + 99999, "Inference-Header"), (head + data, -1, "Inference-Header"),
+                                   (head + b"\xff" * len(data), len(head), "behind the tensor")):
+            with self.subTest(part):
+                status, answer = server.ask("POST", path, body, **{"Inference-Header-Content-Length": str(bytes_)})
+                self.assertEqual(status, 400)
+                self.assertIn(part, answer["error"])
+        self.assertIn("Inference-Header-Content-Length", server.infer(head + data)[1]["error"])
+
+    def test_paths_versions_and_methods(self):
+        server = Server(self.runs / "texts", "--name", "a b/\u00fc", pattern="a b/\u00fc", url="a%20b%2F%C3%BC")
+        self.addCleanup(server.kill)
+        path = "/v2/models/a%20b%2F%C3%BC"
+        body = json.dumps({"inputs": texts("the film is fine")})
+        for method, rest, content, status in (
+                ("GET", "", None, 200), ("GET", "/", None, 200), ("GET", "/versions/1", None, 200), ("GET", "/versions/1/ready", None, 200),
+                ("POST", "/versions/1/infer", body, 200), ("GET", "/versions/2", None, 404), ("GET", "/versions", None, 404),
+                ("GET", "/infer/x", None, 404), ("GET", "/infer", None, 405), ("PUT", "/infer", body, 405),
+                ("DELETE", "", None, 405), ("POST", "", body, 405), ("HEAD", "/ready", None, 200)):
+            with self.subTest(method=method, rest=rest):
+                with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+                    connection.request(method, path + rest, content)
+                    answer = connection.getresponse()
+                    answer.read()
+                self.assertEqual(answer.status, status)
+                self.assertEqual(answer.getheader("Allow"), {"/infer": "POST", "": "GET"}[rest] if status == 405 else None)
+        self.assertIn("version 1", server.ask("GET", path + "/versions/2")[1]["error"])
+
+    def test_answers_are_compressed_as_clients_decode_them_and_errors_never(self):
+        server = self.serve()
+        for offered, encoding in (("gzip, deflate, br", "gzip"), ("br", None), ("gzip;q=0, br", None), ("x, gzip;q=0.5", "gzip"),
+                                  ("identity", None)):
+            for body, status in ((json.dumps({"inputs": texts("a film")}), 200), ("{}", 400)):
+                with self.subTest(offered=offered, status=status):
+                    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+                        connection.request("POST", "/v2/models/texts/infer", body, {"Accept-Encoding": offered})
+                        answer = connection.getresponse()
+                        answer.read()
+                    self.assertEqual((answer.status, answer.getheader("Content-Encoding")),
+                                     (status, encoding if status == 200 else None))
+
+    def converse(self, server, sent, answers):
+        """What is answered on one connection, as a list of (status, body), all at once sent."""
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
+            for part in sent if isinstance(sent, list) else [sent]:
+                client.sendall(part)
+                time.sleep(0.05)
+            found, stream = [], client.makefile("rb")
+            for _ in range(answers):
+                status, length = int(stream.readline().split()[1]), 0
+                while (line := stream.readline().strip().lower()):
+                    length = int(line.split()[1]) if line.startswith(b"content-length:") else length
+                found.append((status, stream.read(length)))
+        return found
+
+    def test_requests_sent_at_once_are_answered_in_order(self):
+        server = self.serve()
+        body = json.dumps({"inputs": texts("the film is fine")}).encode()
+        head = b"POST /v2/models/texts/infer HTTP/1.1\r\nHost: x\r\n"
+        whole = head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        live = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
+        expected = server.ask("POST", "/v2/models/texts/infer", body)[1]
+        found = self.converse(server, live + whole + live + whole, 4)
+        self.assertEqual([one[0] for one in found], [200] * 4)
+        self.assertEqual([json.loads(found[i][1]) for i in (0, 2)], [{"live": True}] * 2)
+        self.assertEqual([json.loads(found[i][1]) for i in (1, 3)], [expected] * 2)
+        chunks = b"".join(b"%x;name=value\r\n%b\r\n" % (len(body[i:i + 7]), body[i:i + 7]) for i in range(0, len(body), 7))
+        chunked = head + b"Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n" + chunks + b"0\r\nX-Sum: 7\r\n\r\n"
+        for sent in (chunked + live, [(chunked + live)[i:i + 60] for i in range(0, len(chunked + live), 60)]):
+            found = self.converse(server, sent, 2)
+            self.assertEqual([json.loads(one[1]) for one in found], [expected, {"live": True}])
+        for bad in (head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", head + b"Content-Length: x\r\n\r\n",
+                    head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"):
+            self.assertEqual(self.converse(server, bad, 1)[0][0], 400)
+        found = self.converse(server, [head + b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(body), body], 2)
+        self.assertEqual([one[0] for one in found], [100, 200])
+
+    def test_health_and_metrics_are_answered_beside_clients_that_hold_back_their_bodies(self):
+        server = self.serve()
+        slow = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in range(200)]
+        for client in slow:
+            client.sendall(b"POST /v2/models/texts/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
+        began = time.monotonic()
+        self.assertEqual(server.ask("GET", "/v2/health/live")[0], 200)
+        self.assertEqual(server.infer(texts("the film is fine"))[0], 200)
+        self.assertIn("ptrain_queue_length", server.metrics())
+        self.assertLess(time.monotonic() - began, 4)
+        self.assertIn(b" 400 ", slow[0].recv(1000))  # once they have been silent for long enough
+        for client in slow:
+            client.close()
         self.assertEqual(server.end(), (0, ""))
 
     def test_a_body_that_nests_deep_is_refused(self):

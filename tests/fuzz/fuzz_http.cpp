@@ -32,7 +32,7 @@ class Service {
     if (answer.status != 200) std::abort();
     for (const nlohmann::json& output : content.at("outputs")) {
       const auto rows = output.at("shape")[0].get<std::size_t>(), classes = output.at("shape")[1].get<std::size_t>();
-      if (rows < 1 || rows > most || output.at("data").size() != rows * classes) std::abort();
+      if (rows < 1 || output.at("data").size() != rows * classes) std::abort();
     }
   }
 
