@@ -44,7 +44,7 @@ std::string row(const Suite& suite, std::size_t index, const CaseProgress& progr
                 const std::string& quality) {
   std::string memory = "-", accuracy = "-";
   for (const RunRecord& record : progress.records) {
-    if (!record.figures || record.outcome != RunOutcome::ok) continue;
+    if (!record.figures || (record.outcome != RunOutcome::ok && record.outcome != RunOutcome::unstable)) continue;
     memory = fmt::format("{} MiB", record.figures->memory_bytes >> 20);
     const std::optional<Evaluation>& evaluation = record.figures->evaluation;
     const MetricValue* primary = evaluation ? evaluation->primary() : nullptr;

@@ -272,9 +272,10 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
         fmt::format("not comparable: base is measured in {}, new in {}", result.base->unit, result.changed->unit);
     return result;
   }
-  result.memory_percent = compute_memory_change(before, after);
+  const Runs ended_before = base.ended(), ended_after = select_new_runs(ended_before, changed.ended());
+  result.memory_percent = compute_memory_change(ended_before, ended_after);
   result.speed = test_speed_change(before, after, result.estimator, rule.speed);
-  result.accuracy = test_accuracy_change(before, after, rule.accuracy_margin);
+  result.accuracy = test_accuracy_change(ended_before, ended_after, rule.accuracy_margin);
   result.target = target_change(before, after, rule.speed.confidence);
   const bool passes = result.speed.verdict == Verdict::same || result.speed.verdict == Verdict::faster;
   if (passes && result.failures() != FailureVerdict::not_more) {

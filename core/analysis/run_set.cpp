@@ -44,14 +44,14 @@ RunRecord make_record(const Report& report, const fs::path& file, const std::vec
   record.wall_seconds = report.progress.wall_seconds;
   record.steady = find_steady_state(step_ms);
   const bool whole = static_cast<std::int64_t>(step_ms.size()) == report.progress.steps;
-  if (whole && record.steady.reached) {
-    record.figures = run_figures(report, step_ms, record.steady.warmup_steps);
-  } else if (whole && !step_ms.empty() && record.outcome == RunOutcome::ok) {
+  const bool unstable = whole && !step_ms.empty() && !record.steady.reached && record.outcome == RunOutcome::ok;
+  if (unstable) {
     record.outcome = RunOutcome::unstable;
     record.message = record.steady.reason;
-  } else {
-    record.figures = summarize_report(report);
   }
+  record.figures = whole && (record.steady.reached || unstable)
+                       ? std::optional(run_figures(report, step_ms, record.steady.warmup_steps))
+                       : summarize_report(report);
   return record;
 }
 
@@ -155,6 +155,15 @@ std::vector<const MeasuredRun*> MeasuredCase::good() const {
   std::vector<const MeasuredRun*> result;
   for (const MeasuredRun& run : runs) {
     if (run.record.outcome == RunOutcome::ok && run.record.figures) result.push_back(&run);
+  }
+  return result;
+}
+
+std::vector<const MeasuredRun*> MeasuredCase::ended() const {
+  std::vector<const MeasuredRun*> result;
+  for (const MeasuredRun& run : runs) {
+    const bool ended = run.record.outcome == RunOutcome::ok || run.record.outcome == RunOutcome::unstable;
+    if (ended && run.record.figures) result.push_back(&run);
   }
   return result;
 }

@@ -31,6 +31,8 @@ struct MeasuredCase {
 
   /// Runs that ended well and were measured.
   std::vector<const MeasuredRun*> good() const;
+  /// Those, and runs whose step times did not settle: only their speed is in doubt.
+  std::vector<const MeasuredRun*> ended() const;
   /// The first good run with a report, else the first run with one; null: none.
   const MeasuredRun* reported() const;
 };

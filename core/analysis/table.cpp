@@ -15,10 +15,10 @@
 namespace ptrain {
 namespace {
 
-/// A case with its good runs, from which cells are made.
+/// A case with its runs, from which cells are made.
 struct Source {
   const MeasuredCase& item;
-  std::vector<const MeasuredRun*> good;
+  std::vector<const MeasuredRun*> good, ended;  // for speeds, and for all else
 
   const MeasuredRun* reported;  // null: no run left a report
   SpeedEstimator estimator;     // for the whole table
@@ -51,13 +51,14 @@ TableCell make_measured_cell(const Interval& interval, const std::string& unit, 
   return cell;
 }
 
-/// The centre of one figure over the good runs.
-TableCell estimate_center(const Source& source, const std::function<double(const RunFigures&)>& figure,
-                          const char* unit, const char* in_record, const char* in_report) {
+/// The centre of one figure over the runs.
+TableCell estimate_center(const std::vector<const MeasuredRun*>& runs,
+                          const std::function<double(const RunFigures&)>& figure, const char* unit,
+                          const char* in_record, const char* in_report) {
   std::vector<double> values;
-  for (const MeasuredRun* run : source.good) values.push_back(figure(*run->record.figures));
+  for (const MeasuredRun* run : runs) values.push_back(figure(*run->record.figures));
   TableCell cell = make_measured_cell(centre_interval(values, interval_confidence), unit, values.size());
-  for (const MeasuredRun* run : source.good) cell.sources.push_back(find_source(*run, in_record, in_report));
+  for (const MeasuredRun* run : runs) cell.sources.push_back(find_source(*run, in_record, in_report));
   return cell;
 }
 
@@ -129,10 +130,11 @@ TableCell throughput_cell(const Source& source) { return speed_cell_by(source, S
 TableCell step_cell(const Source& source) {
   if (source.good.empty()) return nothing();
   TableCell cell = estimate_center(
-      source, [](const RunFigures& f) { return f.step_ms.p50; }, "ms", "/measured/step_ms/p50", "/latency_ms/step/p50");
+      source.good, [](const RunFigures& f) { return f.step_ms.p50; }, "ms", "/measured/step_ms/p50",
+      "/latency_ms/step/p50");
   const double median = cell.value;
   const double late = estimate_center(
-                          source, [](const RunFigures& f) { return f.step_ms.p99; }, "ms", "/measured/step_ms/p99",
+                          source.good, [](const RunFigures& f) { return f.step_ms.p99; }, "ms", "/measured/step_ms/p99",
                           "/latency_ms/step/p99")
                           .value;
   const int digits = median < 100 ? 1 : 0;
@@ -141,9 +143,9 @@ TableCell step_cell(const Source& source) {
 }
 
 TableCell memory_cell(const Source& source) {
-  if (source.good.empty()) return nothing();
+  if (source.ended.empty()) return nothing();
   TableCell cell = estimate_center(
-      source, [](const RunFigures& f) { return static_cast<double>(f.memory_bytes); }, "bytes",
+      source.ended, [](const RunFigures& f) { return static_cast<double>(f.memory_bytes); }, "bytes",
       "/measured/memory_bytes", "/memory/measured_peak_bytes");
   cell.text = fmt::format("{:.0f} MiB", cell.value.get<double>() / (1 << 20));
   return cell;
@@ -168,11 +170,11 @@ CellSource find_primary_source(const MeasuredRun& run) {
 }
 
 TableCell accuracy_cell(const Source& source) {
-  const Quality quality = measure_quality(source.good);
+  const Quality quality = measure_quality(source.ended);
   if (!quality.metric) return nothing();
   TableCell cell;
   std::string references;  // equal for all runs, which use the same samples
-  for (const MeasuredRun* run : source.good) {
+  for (const MeasuredRun* run : source.ended) {
     const MetricValue* primary = find_primary_metric(*run);
     if (primary == nullptr || primary->name != quality.metric->name) continue;
     ++cell.runs;
@@ -189,16 +191,16 @@ TableCell accuracy_cell(const Source& source) {
 TableCell time_to_accuracy_cell(const Source& source) {
   std::vector<double> seconds;
   TableCell cell;
-  for (const MeasuredRun* run : source.good) {
+  for (const MeasuredRun* run : source.ended) {
     if (const auto& reached = run->record.figures->time_to_accuracy) seconds.push_back(*reached);
   }
   if (seconds.empty()) return nothing();
   const Interval interval = centre_interval(seconds, interval_confidence);
   cell = make_measured_cell(interval, "s", seconds.size());
   cell.text = fmt::format("{:.1f} s{}", interval.estimate, reach_text(interval));
-  if (seconds.size() < source.good.size())
-    cell.text += fmt::format(", {} of {} runs", seconds.size(), source.good.size());
-  for (const MeasuredRun* run : source.good) {
+  if (seconds.size() < source.ended.size())
+    cell.text += fmt::format(", {} of {} runs", seconds.size(), source.ended.size());
+  for (const MeasuredRun* run : source.ended) {
     cell.sources.push_back(find_source(*run, "/measured/time_to_accuracy", "/time_to_accuracy/seconds"));
   }
   return cell;
@@ -309,12 +311,12 @@ void set_speed_title(Table& table, std::size_t column, SpeedEstimator estimator)
   }
 }
 
-/// The primary metrics of all cases' good runs.
+/// The primary metrics of all cases' runs.
 std::vector<MetricInfo> find_primary_metrics(std::span<const RunSet> sets) {
   std::vector<MetricInfo> metrics;
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
-      const Quality quality = measure_quality(item.good());
+      const Quality quality = measure_quality(item.ended());
       if (quality.metric) metrics.push_back(*quality.metric);
     }
   }
@@ -353,7 +355,7 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns) {
   const std::string quality = quality_title(find_primary_metrics(sets));
   for (const RunSet& set : sets) {
     for (const MeasuredCase& item : set.cases) {
-      const Source source{item, item.good(), item.reported(), estimator, quality};
+      const Source source{item, item.good(), item.ended(), item.reported(), estimator, quality};
       TableRow row{item.name, find_link(item), {}};
       for (const ColumnMaker* maker : chosen) row.cells.push_back(maker->make(source));
       table.rows.push_back(std::move(row));

@@ -82,7 +82,7 @@ class Factorial {
     for (const MeasuredCase& item : runs_.cases) {
       Cell cell;
       cell.levels = find_levels(item);
-      for (const MeasuredRun* run : item.good()) {
+      for (const MeasuredRun* run : measure.response == Response::throughput ? item.good() : item.ended()) {
         const auto value = find_value(*run, measure);
         if (!value) continue;
         cell.values.push_back(*value);
@@ -92,7 +92,7 @@ class Factorial {
       cell.mean =
           std::accumulate(cell.values.begin(), cell.values.end(), 0.0) / static_cast<double>(cell.values.size());
       const bool counted = measure.in_points();
-      if (counted) cell.own_variance = measure_quality(item.good()).own_variance.value_or(0);
+      if (counted) cell.own_variance = measure_quality(item.ended()).own_variance.value_or(0);
       cell.centre = counted ? cell.mean : centre_interval(cell.values, interval_confidence).estimate;
       cells_.push_back(std::move(cell));
     }
@@ -175,7 +175,7 @@ class EffectFinder {
     for (const MeasuredCase& item : runs.cases) {
       if (item.good().empty()) report_.notes.push_back(fmt::format("{}: no good run, left out", item.name));
       for (const MeasuredRun& run : item.runs) seeds_.insert(run.record.seed);
-      if (!report_.metric) report_.metric = measure_quality(item.good()).metric;
+      if (!report_.metric) report_.metric = measure_quality(item.ended()).metric;
     }
   }
 

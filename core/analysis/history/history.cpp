@@ -22,7 +22,7 @@ using Runs = std::vector<const MeasuredRun*>;
 /// A case of one sweep.
 struct CaseAt {
   const SavedSweep* sweep;
-  Runs runs;  // good runs only
+  Runs runs;  // that ended well
 };
 
 /// One case's sweeps on one machine under one configuration: a series for each figure.
@@ -85,7 +85,7 @@ std::vector<CaseHistory> collect_case_histories(std::span<const SavedSweep> swee
   for (const SavedSweep& sweep : sweeps) {
     for (const SuiteCase& item : sweep.runs.suite->cases) {
       const MeasuredCase* measured = sweep.runs.find(item.name);
-      const Runs runs = measured == nullptr ? Runs{} : measured->good();
+      const Runs runs = measured == nullptr ? Runs{} : measured->ended();
       if (runs.empty()) {
         notes.push_back(fmt::format("{}: {}: no good run", sweep.record.label, item.name));
         continue;
@@ -126,6 +126,11 @@ Interval estimate_memory(const Runs& runs) {
   return centre_interval(mib, interval_confidence);
 }
 
+Runs select_settled(Runs runs) {
+  std::erase_if(runs, [](const MeasuredRun* run) { return run->record.outcome != RunOutcome::ok; });
+  return runs;
+}
+
 /// Runs that have the figure.
 Runs select_with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
   std::erase_if(runs, [&](const MeasuredRun* run) {
@@ -148,9 +153,9 @@ HistorySeries make_series(const CaseHistory& item, Response response, const std:
                                                  : "";
   Runs all;
   for (const CaseAt& at : item.at) all.insert(all.end(), at.runs.begin(), at.runs.end());
-  const SpeedEstimator estimator = speed_estimator(all);
+  const SpeedEstimator estimator = speed_estimator(select_settled(all));
   for (const CaseAt& at : item.at) {
-    const Runs runs = select_with_figure(at.runs, metric);
+    const Runs runs = response == Response::throughput ? select_settled(at.runs) : select_with_figure(at.runs, metric);
     if (runs.empty()) continue;
     const Interval value = response == Response::throughput ? speed_interval(runs, estimator)
                            : response == Response::memory   ? estimate_memory(runs)

@@ -100,6 +100,7 @@ class Grouping {
       PlacedCase placed;
       placed.item = &item;
       placed.good = item.good();
+      placed.ended = item.ended();
       placed.reported = item.reported();
       placed.row = placed.label = item.name;
       if (keyed) place(placed, roles, *find_settings(set, item));

@@ -11,9 +11,9 @@ namespace ptrain::html {
 
 struct PlacedCase {
   const MeasuredCase* item = nullptr;
-  std::vector<const MeasuredRun*> good;
-  const MeasuredRun* reported = nullptr;  // null: no report to draw curves from
-  std::string panel, row;                 // titles; equal titles share a panel, or a row within it
+  std::vector<const MeasuredRun*> good, ended;  // for speeds, and for all else
+  const MeasuredRun* reported = nullptr;        // null: no report to draw curves from
+  std::string panel, row;                       // titles; equal titles share a panel, or a row within it
   std::size_t series = 0;
 
   const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }

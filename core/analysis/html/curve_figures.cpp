@@ -72,7 +72,7 @@ std::vector<double> steady_steps(const MeasuredRun& run) {
 
 std::optional<MetricInfo> find_metric(const CaseGroup& group) {
   for (const PlacedCase& item : group.cases) {
-    const Quality quality = measure_quality(item.good);
+    const Quality quality = measure_quality(item.ended);
     if (quality.metric) return quality.metric;
   }
   return std::nullopt;

@@ -36,7 +36,8 @@ std::string format_table(const Table& table, const fs::path& from) {
 /// Why a run is not counted; empty: it is.
 std::string find_reason(const MeasuredRun& run) {
   if (run.record.outcome == RunOutcome::ok) return run.record.figures ? "" : "nothing was measured";
-  return run.record.message.empty() ? "no reason was recorded" : run.record.message;
+  const std::string why = run.record.message.empty() ? "no reason was recorded" : run.record.message;
+  return run.record.outcome == RunOutcome::unstable ? why + " (its speed alone is not counted)" : why;
 }
 
 /// Every run that no figure counts, with the reason.

@@ -103,9 +103,9 @@ Figure make_throughput_figure(const CaseGroup& group, SpeedEstimator estimator) 
 
 Figure make_memory_figure(const CaseGroup& group) {
   return make_point_figure(group, make_figure(group, "memory", "Peak memory"), "MiB", [&](const PlacedCase& item) {
-    if (item.good.empty()) return missing(item);
+    if (item.ended.empty()) return missing(item);
     std::vector<double> mib;
-    for (const MeasuredRun* run : item.good) {
+    for (const MeasuredRun* run : item.ended) {
       mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
     }
     const Interval memory = centre_interval(mib, interval_confidence);
@@ -115,7 +115,7 @@ Figure make_memory_figure(const CaseGroup& group) {
 
 /// The mean of the evaluated runs, with the metric's own error and the variation between runs.
 Point make_accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
-  const Quality quality = measure_quality(item.good);
+  const Quality quality = measure_quality(item.ended);
   if (!quality.metric || quality.metric->name != metric.name) return missing(item);
   Interval interval;
   interval.estimate = quality.mean();
