@@ -56,13 +56,16 @@ void pack(const PackArguments& arguments) {
   std::error_code error;
   fs::create_directories(arguments.out, error);
   if (error) fail("{}: cannot make the directory: {}", arguments.out, error.message());
+  std::vector<PackResult> both;  // neither file is replaced before both are written
   for (const Split split : {Split::train, Split::eval}) {
     const fs::path file = fs::path(arguments.out) / pack_name(split);
-    const PackResult result = pack(arguments, split, file);
+    const PackResult& result = both.emplace_back(pack(arguments, split, file));
+    for (const std::string& note : result.notes) print_error_line("note: " + note);
     for (const std::string& line : result.left_out) print_error_line("note: left out: " + line);
     fmt::print("{}: {}, {:.1f} MiB, {} left out\n", file.string(), counted(result.images, "image"),
                static_cast<double>(result.bytes) / (1 << 20), result.left_out.size());
   }
+  for (PackResult& result : both) result.file.commit();
 }
 
 }  // namespace

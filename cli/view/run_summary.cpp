@@ -55,6 +55,7 @@ std::string run_summary(const Report& report, std::span<const double> step_ms) {
                                              progress.planned_steps, progress.epochs, to_string(report.status)));
   if (report.throughput) text += line("speed", speed(report, step_ms));
   text += line("memory", memory(report.memory));
+  for (const auto& [split, samples] : progress.unread) text += line("unread", samples);
   if (report.evaluation) text += line("accuracy", accuracy(*report.evaluation));
   if (report.best) {
     text += line("best", fmt::format("{} {:.4f} after step {}: {}", report.best->metric, report.best->value,

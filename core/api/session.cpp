@@ -69,7 +69,8 @@ void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::ui
   if (data().frames > 0) fail_usage("the model reads clips, not single images");
   Scratch scratch;
   SampleRandom random(0, 0, 0);  // evaluations use no randomness
-  ImageTransform(data().image_size, Augmentation::none).apply_encoded(file, "the image", random, scratch, pixels);
+  ImageTransform(data().image_size, Augmentation::none, data().orientation)
+      .apply_encoded(file, "the image", random, scratch, pixels);
 }
 
 std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t> ids,

@@ -6,9 +6,8 @@
 
 namespace ptrain {
 
-/// FNV-1a (Fowler, Noll and Vo) of 64 bits.
-constexpr std::uint64_t fnv1a64(std::string_view bytes) {
-  std::uint64_t hash = 14695981039346656037u;
+/// FNV-1a (Fowler, Noll and Vo) of 64 bits, continuing from the value `hash`.
+constexpr std::uint64_t fnv1a64(std::string_view bytes, std::uint64_t hash = 14695981039346656037u) {
   for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return hash;
 }

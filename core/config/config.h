@@ -103,6 +103,8 @@ struct DataConfig {
   bool trivial_augment = false;           // TrivialAugment: one random operation per training image
   double random_erasing = 0;              // probability of erasing a rectangle of a training image
   std::int64_t max_bad_samples = 100;     // undecodable samples to skip before failing
+  double max_bad_share = 0.01;            // likewise, as a share of a split's samples
+  bool exif_orientation = true;           // turn images upright by EXIF's tag
   std::int64_t synthetic_samples = 1024;  // per epoch
   ClassWeights class_weights;
   Sampling sampling = Sampling::natural;

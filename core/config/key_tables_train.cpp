@@ -125,6 +125,12 @@ std::vector<Key> data_keys(const Sources& all) {
           .between(0, 1),
       data_key("max_bad_samples", &DataConfig::max_bad_samples, "undecodable samples to skip before failing")
           .between(0, many_samples),
+      data_key("max_bad_share", &DataConfig::max_bad_share,
+               "undecodable samples to skip before failing, as a share of the training or evaluation samples")
+          .between(0, 1),
+      data_key("exif_orientation", &DataConfig::exif_orientation,
+               "turn images upright by EXIF's orientation, as PIL's exif_transpose does; torchvision's ImageFolder "
+               "leaves them as they are stored"),
       data_key("synthetic_samples", &DataConfig::synthetic_samples, "samples per epoch of synthetic data")
           .between(1, many_samples),
       data_key("class_weights", &DataConfig::class_weights,

@@ -1,5 +1,11 @@
 #include "core/data/dataset.h"
 
+#include "core/base/hash.h"
+
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
 namespace ptrain {
 namespace {
 
@@ -39,6 +45,18 @@ std::vector<TensorSpec> target_tensors(const DatasetInfo& data) {
     if (name == tensor_names::values) specs.push_back({name, DType::f32, {}, std::numeric_limits<double>::quiet_NaN()});
   }
   return specs;
+}
+
+std::uint64_t Dataset::fingerprint() const {
+  std::uint64_t hash = fnv1a64(fmt::format("{}", fmt::join(info_.class_names, "\n")));
+  for (std::int64_t i = 0; i < size(); ++i) {
+    const SampleOrigin from = origin(i);
+    const std::string name = std::filesystem::path(from.file).filename().string();
+    hash = fnv1a64(fmt::format("{} {} {} {} {} {} {}", label(i), name, from.line.value_or(0), from.record.value_or(0),
+                               from.value.value_or(0), from.text, from.second),
+                   hash);
+  }
+  return hash;
 }
 
 std::vector<TensorSpec> Dataset::tensors(const ImageForm& form) const {

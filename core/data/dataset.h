@@ -22,6 +22,9 @@ namespace ptrain {
 
 enum class Split { train, eval };
 
+/// Whether images are turned upright by their EXIF data, as PIL's ImageOps.exif_transpose does, or left as stored.
+enum class ImageOrientation { exif, stored };
+
 struct DatasetInfo {
   DataKind kind = DataKind::image;
   std::vector<std::string> targets{tensor_names::labels};  // names of the target tensors
@@ -34,6 +37,7 @@ struct DatasetInfo {
   int frames = 0;  // of a clip; 0: samples are images
   std::array<float, 3> mean{};
   std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
+  ImageOrientation orientation = ImageOrientation::exif;
 
   // Text and tokens: ids and token types [max_length]; every id is below vocab_size.
   int max_length = 0;
@@ -83,6 +87,7 @@ class SampleRow {
 struct Scratch {
   std::vector<std::uint8_t> file;
   std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> turned;
   std::vector<std::uint8_t> resized;
   std::vector<float> weights;
   std::vector<float> row;
@@ -112,6 +117,7 @@ struct SampleOrigin {
   std::optional<std::int64_t> line = {};    // of a table, from 1
   std::optional<std::int64_t> record = {};  // in a file of many samples, from 0
   std::string text = {}, second = {};       // of text
+  std::optional<float> value = {};          // to predict
 };
 
 /// The input tensors of samples; images of `size` (empty: the data's own).
@@ -136,6 +142,9 @@ class Dataset {
   virtual SampleOrigin origin(std::int64_t) const { return {}; }
   /// Counts unknown tokens of texts, in at most ten thousand samples spread over the data set; none for other data.
   virtual std::optional<TokenCount> count_unknown() const { return std::nullopt; }
+  /// Changes with names, order, labels, values and texts of the samples, but not with the pixels of images or the
+  /// folder that they are in.
+  virtual std::uint64_t fingerprint() const;
   /// Notes for the user from opening the data, one line each.
   const std::vector<std::string>& notes() const { return notes_; }
 

@@ -25,6 +25,7 @@ struct DataSettings {
   ImageSize image_size = {};             // empty: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images
   Augmentation augment = Augmentation::automatic;
+  ImageOrientation orientation = ImageOrientation::exif;
   int max_length = 128;                   // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};            // tsv: vocab.txt or vocab.json; text: vocab.json
   bool lowercase = true;                  // tsv: lower-case and strip accents

@@ -27,11 +27,11 @@ FoundData find_named(const std::filesystem::path& path, const ColumnNames&) {
   return settings;
 }
 
-Keys file_keys() { return {"data.path", "data.max_bad_samples"}; }
+Keys file_keys() { return {"data.path", "data.max_bad_samples", "data.max_bad_share"}; }
 
 std::vector<DataSourceRow> image_rows() {
   using enum SampleForm;
-  const Keys encoded_keys = joined(file_keys(), {"data.decoder"});
+  const Keys encoded_keys = joined(file_keys(), {"data.decoder", "data.exif_orientation"});
   const Keys shard_keys = joined(encoded_keys, {"data.first_label"});
   return {
       {{.name = "idx",

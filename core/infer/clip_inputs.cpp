@@ -1,5 +1,6 @@
 // Reads clips: folders of frames, and folders of them; frames are chosen, resized and cropped as in evaluations.
 #include "core/data/image/clip.h"
+#include "core/data/image/image_list.h"
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"
 
@@ -18,7 +19,7 @@ struct Clip {
 class ClipInputs final : public InferenceDataset {
  public:
   ClipInputs(const DatasetInfo& data, std::vector<Clip> clips)
-      : clips_(std::move(clips)), transform_(data.image_size, Augmentation::none) {
+      : clips_(std::move(clips)), transform_(data.image_size, Augmentation::none, data.orientation) {
     info_ = data;
   }
 
@@ -57,16 +58,10 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Clip>& cl
     clips.push_back({folder.string(), find_class(data, whole.parent_path().filename().string())});
   };
   consider(path);
-  for (auto entry = fs::recursive_directory_iterator(path, fs::directory_options::skip_permission_denied);
-       entry != fs::recursive_directory_iterator(); ++entry) {
-    if (!entry->is_directory()) continue;
-    if (entry->path().filename().string().starts_with('.')) {
-      entry.disable_recursion_pending();
-    } else {
-      consider(entry->path());
-    }
-  }
-  if (clips.size() == first) fail("{}: contains no folders with .jpg, .jpeg or .png frames, at any depth", path);
+  walk_folder(path, [&](const fs::directory_entry& entry) {
+    if (entry.is_directory()) consider(entry.path());
+  });
+  if (clips.size() == first) fail("{}: contains no folders with frames ({}), at any depth", path, image_files);
   std::sort(clips.begin() + static_cast<std::ptrdiff_t>(first), clips.end(),
             [](const Clip& a, const Clip& b) { return a.folder < b.folder; });
 }

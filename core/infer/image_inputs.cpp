@@ -24,7 +24,7 @@ struct Image {
 class ImageInputs final : public InferenceDataset {
  public:
   ImageInputs(const DatasetInfo& data, std::vector<Image> images)
-      : images_(std::move(images)), transform_(data.image_size, Augmentation::none) {
+      : images_(std::move(images)), transform_(data.image_size, Augmentation::none, data.orientation) {
     info_ = data;
   }
 
@@ -77,19 +77,22 @@ void add_samples(const std::string& folder, const std::shared_ptr<const Dataset>
   }
 }
 
+/// The class of an image below `folder`: its first folder from there on that has a class's name, as in training, else
+/// `folder` itself.
+std::int32_t find_folders_class(const DatasetInfo& data, const fs::path& folder, const fs::path& image) {
+  for (const fs::path& part : image.lexically_relative(folder).parent_path()) {
+    if (const std::int32_t label = find_class(data, part.string()); label != no_label) return label;
+  }
+  return find_class(data, fs::absolute(folder / "").lexically_normal().parent_path().filename().string());
+}
+
 void add_folder(const fs::path& folder, const DatasetInfo& data, std::vector<Image>& images) {
   const std::size_t first = images.size();
-  for (auto entry = fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied);
-       entry != fs::recursive_directory_iterator(); ++entry) {
-    const fs::path& path = entry->path();
-    if (path.filename().string().starts_with('.')) {
-      if (entry->is_directory()) entry.disable_recursion_pending();
-      continue;
-    }
-    if (!entry->is_regular_file() || !has_image_suffix(path)) continue;
-    images.push_back({path.string(), find_class(data, path.parent_path().filename().string())});
-  }
-  if (images.size() == first) fail("{}: contains no .jpg, .jpeg or .png images, at any depth", folder.string());
+  walk_folder(folder, [&](const fs::directory_entry& entry) {
+    if (!has_image_suffix(entry.path()) || !entry.is_regular_file()) return;
+    images.push_back({entry.path().string(), find_folders_class(data, folder, entry.path())});
+  });
+  if (images.size() == first) fail("{}: contains no images ({}), at any depth", folder.string(), image_files);
   std::sort(images.begin() + static_cast<std::ptrdiff_t>(first), images.end(),
             [](const Image& a, const Image& b) { return a.name < b.name; });
 }

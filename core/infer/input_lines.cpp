@@ -1,4 +1,5 @@
 #include "core/base/utf8.h"
+#include "core/data/class_names.h"
 #include "core/data/text/text_encoding.h"
 #include "core/infer/inference_sources.h"
 #include "core/io/atomic_file.h"
@@ -43,7 +44,9 @@ std::string read_standard_input() {
 }
 
 std::int32_t find_class(const DatasetInfo& data, std::string_view name) {
-  const auto found = std::find(data.class_names.begin(), data.class_names.end(), name);
+  const std::string composed = compose_class_name(std::string(name));
+  const auto found = std::find_if(data.class_names.begin(), data.class_names.end(),
+                                  [&](const std::string& known) { return compose_class_name(known) == composed; });
   return found == data.class_names.end() ? no_label : static_cast<std::int32_t>(found - data.class_names.begin());
 }
 

@@ -1,6 +1,7 @@
 #include "core/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -29,6 +30,25 @@ void flush_directory(const fs::path& directory) {
 
 fs::path find_directory(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
 
+std::string temporary_prefix(const fs::path& target) { return fmt::format(".{}.tmp.", target.filename().string()); }
+
+/// Removes the temporary files of writers of `target` that were killed: a writer holds a lock on its file while it
+/// lives, on whatever machine that is.
+void remove_abandoned(const fs::path& target) {
+  const std::string prefix = temporary_prefix(target);
+  std::error_code ignored;
+  for (fs::directory_iterator entry(find_directory(target), ignored); !ignored && entry != fs::directory_iterator();
+       entry.increment(ignored)) {
+    const std::string name = entry->path().filename().string();
+    const std::string rest = name.starts_with(prefix) ? name.substr(prefix.size()) : "";
+    if (rest.find('-') == rest.npos || rest.find_first_not_of("0123456789-") != rest.npos) continue;
+    const int descriptor = ::open(entry->path().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (descriptor < 0) continue;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+    ::close(descriptor);
+  }
+}
+
 }  // namespace
 
 AtomicFile::AtomicFile(const fs::path& path) : path_(path), target_(path) {
@@ -42,14 +62,25 @@ AtomicFile::AtomicFile(const fs::path& path) : path_(path), target_(path) {
   }
   const fs::path resolved = fs::weakly_canonical(path, ignored);
   if (!resolved.empty()) target_ = resolved;
+  remove_abandoned(target_);
+  do {
+    open_temporary();
+  } while (temporary_.empty());
+}
+
+/// Leaves `temporary_` empty if another process took the new file for an abandoned one.
+void AtomicFile::open_temporary() {
   static std::atomic<int> counter{0};
-  temporary_ = find_directory(target_) /
-               fmt::format(".{}.tmp.{}-{}", target_.filename().string(), ::getpid(), counter.fetch_add(1));
+  temporary_ =
+      find_directory(target_) / fmt::format("{}{}-{}", temporary_prefix(target_), ::getpid(), counter.fetch_add(1));
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
     temporary_.clear();
     fail_with(errno);
   }
+  const bool is_taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  struct stat status {};
+  if (is_taken || (::fstat(descriptor_, &status) == 0 && status.st_nlink == 0)) discard();
 }
 
 AtomicFile::~AtomicFile() { discard(); }
@@ -85,6 +116,10 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     if (written < 0) fail_with(errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
+}
+
+void AtomicFile::flush() {
+  if (!temporary_.empty() && ::fsync(descriptor_) != 0) fail_with(errno);
 }
 
 void AtomicFile::commit(Flush flush) {

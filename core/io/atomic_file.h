@@ -9,15 +9,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ptrain {
 
 /// Whether a file must survive a crash of the machine; it survives a crash of the process in any case.
 enum class Flush { no, yes };
 
-/// Writes a temporary file next to `path`; commit() flushes it to disk, which can take seconds, and renames it to
-/// `path`. Without a commit (after an exception, say) the temporary file is removed and `path` is unchanged. A path
-/// that is not a regular file
+/// Writes a temporary file next to `path`, and removes those that killed writers of the same file left; commit()
+/// flushes it to disk, which can take seconds, and renames it to `path`. Without a commit (after an exception, say) the
+/// temporary file is removed and `path` is unchanged. A path that is not a regular file
 /// (/dev/stdout, a pipe) is written to directly. Every failure throws Error{failed} naming `path` and the cause.
 class AtomicFile {
  public:
@@ -25,12 +26,20 @@ class AtomicFile {
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
+  AtomicFile(AtomicFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        target_(std::move(other.target_)),
+        temporary_(std::exchange(other.temporary_, {})),
+        descriptor_(std::exchange(other.descriptor_, -1)) {}
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
+  /// Writes to disk what was written so far, so that commit() takes no time.
+  void flush();
   void commit(Flush flush = Flush::yes);
 
  private:
+  void open_temporary();
   [[noreturn]] void fail_with(int error) const;
   void discard();
 

@@ -1,6 +1,7 @@
 #include "core/io/mapped_file.h"
 
 #include "core/io/atomic_file.h"
+#include "core/io/file_identity.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,6 +21,8 @@ struct MappedFile::Mapping {
   std::string path;
   std::byte* data = nullptr;
   std::size_t size = 0;
+  int descriptor = -1;
+  FileIdentity identity;
   std::atomic<bool> lost{false};
 
   // The signal handler takes the lock too: it runs when mapped bytes are touched, which no lock holder does.
@@ -68,6 +71,7 @@ void MappedFile::Mapping::make_known() {
 }
 
 MappedFile::Mapping::~Mapping() {
+  if (descriptor >= 0) ::close(descriptor);
   if (data == nullptr) return;
   const std::lock_guard lock(all_lock);
   std::erase(all, this);
@@ -77,10 +81,10 @@ MappedFile::Mapping::~Mapping() {
 MappedFile::MappedFile(const std::filesystem::path& path) : mapping_(std::make_unique<Mapping>()) {
   mapping_->path = path.string();
   const auto [descriptor, size] = open_for_reading(path);
+  mapping_->descriptor = descriptor;
+  mapping_->identity = identify_file(descriptor);
   void* address = size > 0 ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
-  const int error = errno;
-  ::close(descriptor);
-  if (address == MAP_FAILED) throw UnreadableFile(path, std::strerror(error));
+  if (address == MAP_FAILED) throw UnreadableFile(path, std::strerror(errno));
   mapping_->data = static_cast<std::byte*>(address);
   mapping_->size = size;
   if (size > 0) mapping_->make_known();
@@ -93,7 +97,11 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept = default;
 std::span<const std::byte> MappedFile::bytes() const { return {mapping_->data, mapping_->size}; }
 
 void MappedFile::check() const {
-  if (mapping_->lost) throw UnreadableFile(mapping_->path, "it became shorter, or its disk failed, while it was read");
+  const FileIdentity now = identify_file(mapping_->descriptor);
+  if (mapping_->lost || now.bytes < mapping_->identity.bytes) {
+    throw UnreadableFile(mapping_->path, "it became shorter, or its disk failed, while it was read");
+  }
+  if (now != mapping_->identity) throw ChangedFile(mapping_->path);
 }
 
 }  // namespace ptrain

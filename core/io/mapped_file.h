@@ -19,7 +19,7 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
 
   std::span<const std::byte> bytes() const;
-  /// Throws Error{failed}, naming the file, if bytes were touched that could not be read.
+  /// Throws Error{failed}, naming the file, if bytes were touched that could not be read, or the file was written to.
   void check() const;
 
  private:

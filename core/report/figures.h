@@ -283,6 +283,8 @@ struct ProgressReport {
   std::int64_t planned_steps = 0;
   double epochs = 0;
   std::int64_t bad_samples = 0;
+  std::optional<std::int64_t> bad_evaluation_samples;
+  std::map<std::string, std::string> unread;
   std::optional<std::int64_t> device_decoded;
   double wall_seconds = 0;
   double setup_seconds = 0;
@@ -296,6 +298,10 @@ struct ProgressReport {
     field("planned_steps", planned_steps, "");
     field("epochs", epochs, "");
     field("bad_samples", bad_samples, "number skipped because undecodable");
+    field.maybe("bad_evaluation_samples", bad_evaluation_samples,
+                "likewise in the last evaluation, which leaves them out; absent without one");
+    field.maybe("unread", unread,
+                "the first skipped samples, in training and in the last evaluation; absent if there are none");
     field("device_decoded", device_decoded,
           "fraction of the images loaded for training (some ahead of use) decoded by the GPU; null except with "
           "data.decoder gpu");

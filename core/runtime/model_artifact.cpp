@@ -25,6 +25,8 @@ void ImageInput::describe(Fields& field) {
         "px to which an image is resized to cover it (a square: its shorter side) before the centre crop to size");
   field.any_list("mean", mean, {{"type", "number"}}, "red, green and blue, for pixels scaled to [0, 1]");
   field.any_list("stddev", stddev, {{"type", "number"}}, "divisor of the difference from the mean");
+  field.maybe("orientation", orientation,
+              "stored: images are read as they are stored; absent: they are turned upright by EXIF's orientation");
 }
 
 void TextInput::describe(Fields& field) {
@@ -144,6 +146,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
   } else if (data.kind == DataKind::image) {
     if (!document.image) fail("{}: image: missing, but {} reads images", where, document.model);
     const Key& size = *find_key("data.image_size");
+    if (document.image->orientation == "stored") data.orientation = ImageOrientation::stored;
     data.image_size = image_size_from_json(checked(size, to_text(document.image->size), where)).value();
     data.mean = three_numbers(document.image->mean, "mean", where);
     data.stddev = three_numbers(document.image->stddev, "stddev", where);
@@ -217,7 +220,8 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   }
   if (data.kind == DataKind::image) {
     const ImageTransform transform(data.image_size, Augmentation::none);
-    document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev};
+    document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev, std::nullopt};
+    if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
   } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
     if (find_source_row(config.data.source).entry.reads_key("data.vocab")) {

@@ -16,7 +16,8 @@ namespace ptrain {
 /// Preprocessing of images: resize until the image just covers `resized_to`, then crop the centre.
 struct ImageInput {
   ImageSize size, resized_to;
-  nlohmann::json mean, stddev;  // three numbers each
+  nlohmann::json mean, stddev;             // three numbers each
+  std::optional<std::string> orientation;  // "stored": EXIF's is not applied
 
   void describe(Fields& field);
 };

@@ -99,6 +99,7 @@ EvalResult Evaluator::evaluate() {
     return true;
   });
   EvalResult result = make_result(*metrics);
+  result.bad_samples = ranks_.collect(loader.bad_samples());
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
 }

@@ -22,6 +22,7 @@ struct EvalResult {
   Evaluation evaluation;                        // over all ranks
   std::optional<ClassificationReport> classes;  // of the last evaluation only
   double seconds = 0;                           // excluding compilation
+  BadSamples bad_samples;                       // over all ranks; not among the evaluated
 };
 
 class Evaluator {

@@ -80,6 +80,7 @@ DataSettings data_settings(const Config& config) {
   settings.dev_fraction = data.split.dev;
   settings.image_size = data.image_size;
   settings.augment = data.augment;
+  settings.orientation = data.exif_orientation ? ImageOrientation::exif : ImageOrientation::stored;
   settings.max_length = static_cast<int>(data.max_length);
   settings.vocab_path = data.vocab;
   settings.lowercase = data.lowercase;
@@ -101,6 +102,7 @@ LoaderOptions loader_options(const Config& config, Split split) {
                                                                : SampleOrder::shuffled;
   options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
   options.max_bad_samples = config.data.max_bad_samples;
+  options.max_bad_share = config.data.max_bad_share;
   options.collate = [task = std::shared_ptr<const Task>(make_task(config))](Batch& batch) { task->collate(batch); };
   return options;
 }

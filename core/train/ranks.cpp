@@ -92,6 +92,22 @@ std::vector<std::string> Ranks::collect(std::string_view mine) const {
   return texts;
 }
 
+BadSamples Ranks::collect(const BadSamples& mine) const {
+  std::string packed = std::to_string(mine.count);
+  for (const std::string& message : mine.first) packed += '\0' + message;
+  BadSamples all;
+  for (const std::string& rank : collect(std::string_view(packed))) {
+    BadSamples part{std::stoll(rank)};
+    for (std::size_t end = rank.find('\0'); end != rank.npos;) {
+      const std::size_t begin = end + 1;
+      end = rank.find('\0', begin);
+      part.first.push_back(rank.substr(begin, end - begin));
+    }
+    all.add(part);
+  }
+  return all;
+}
+
 void Ranks::broadcast(std::span<double> values) const {
   if (several()) communicator_->broadcast(std::as_writable_bytes(values), 0);
 }

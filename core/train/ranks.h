@@ -57,6 +57,8 @@ class Ranks {
   /// All ranks' values, any number of them each, by rank.
   std::vector<std::vector<double>> collect(std::span<const double> mine) const;
   std::vector<std::string> collect(std::string_view mine) const;
+  /// The bad samples of all ranks.
+  BadSamples collect(const BadSamples& mine) const;
   /// Copies rank 0's values to every rank.
   void broadcast(std::span<double> values) const;
   /// Copies rank 0's variables, except gradients, to every rank.

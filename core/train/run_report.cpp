@@ -127,7 +127,9 @@ void fill_report(Report& report, const Config& config, const KernelLibrary& kern
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;
   if (result.total_steps > 0) report.progress.epochs = result.epochs(report.progress.steps);
-  report.progress.bad_samples = result.bad_samples;
+  report.progress.bad_samples = result.bad_samples.count;
+  report.progress.unread.clear();
+  if (result.bad_samples.count > 0) report.progress.unread["training"] = result.bad_samples.text("training");
   report.progress.device_decoded = result.device_decoded;
   report.progress.setup_seconds = result.setup_seconds;
   report.progress.search_seconds = result.search_seconds;
@@ -154,6 +156,9 @@ void fill_report(Report& report, const Config& config, const KernelLibrary& kern
     report.evaluations.push_back({evaluated.step, evaluated.epoch, evaluated.evaluation, evaluated.seconds});
   }
   if (!result.evaluations.empty()) {
+    const BadSamples& bad = result.evaluations.back().bad_samples;
+    report.progress.bad_evaluation_samples = bad.count;
+    if (bad.count > 0) report.progress.unread["evaluation"] = bad.text("evaluation");
     report.evaluation = result.evaluations.back().evaluation;
     report.classification = result.evaluations.back().classes;
   }

@@ -24,7 +24,7 @@ struct RunEnd {
   int signal = 0;                                // that interrupted the run
   double setup_seconds = 0;                      // from the start to the first step, including the search
   std::string ended_early;                       // why it ended regularly before its last step
-  std::int64_t bad_samples = 0;                  // unreadable samples, over all ranks
+  BadSamples bad_samples;                        // of training, over all ranks
   std::optional<std::int64_t> device_decoded;    // training images decoded with data.decoder gpu
   std::optional<GuardFinding> batch_norm_guard;  // over all ranks; none if nothing was compared
 };

@@ -34,7 +34,7 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       gradients_(make_gradient_collectives(config, backend, communicator)),
       decoders_(image_decoders(config, backend, ranks_)),
       plans_(config, backend, model, ranks_, gradients_.get(), observer),
-      checkpoints_(config, std::move(config_hash), model, ranks_, training.size()),
+      checkpoints_(config, std::move(config_hash), model, ranks_, training),
       best_(config) {}
 
 void Trainer::check_memory() const { require_memory(config_, backend_, model_, ranks_, 0); }
@@ -239,13 +239,8 @@ void Trainer::finish_timing(const PhasedLoader& loader) {
   timer_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
   plans_.note_trained(timer_.figures().flops, timer_.figures().samples);
   if (decoders_) outcome_.device_decoded = loader.device_decoded();
-  std::array<double, 1> bad_samples{static_cast<double>(loader.bad_samples())};
-  ranks_.add_up(bad_samples);
-  outcome_.bad_samples = std::llround(bad_samples[0]);
-  if (outcome_.bad_samples > 0) {
-    observer_.on_note(fmt::format("{} samples could not be read and were skipped; the last: {}", outcome_.bad_samples,
-                                  loader.last_bad_sample()));
-  }
+  outcome_.bad_samples = ranks_.collect(loader.bad_samples());
+  if (outcome_.bad_samples.count > 0) observer_.on_note(outcome_.bad_samples.text("training"));
   outcome_.batch_norm_guard = collect_guard(config_, plans_.training(), ranks_, observer_);
 }
 
@@ -266,6 +261,8 @@ void Trainer::require_trained_weights() const {
 EvalResult Trainer::evaluate_now() {
   EvalResult result = evaluator_->run(steps_done(), counts_.position(steps_done()).epoch);
   flush_notes();
+  if (result.bad_samples.count > told_bad_samples_) observer_.on_note(result.bad_samples.text("evaluation"));
+  told_bad_samples_ = std::max(told_bad_samples_, result.bad_samples.count);
   if (result.evaluation.eval_samples > 0 && !std::isfinite(result.loss)) {
     outcome_.status = RunStatus::diverged;
     outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), result.loss);

@@ -101,7 +101,10 @@ class Shards(ProgramTest):
         content = bytearray(path.read_bytes())
         content[content.index(b"IDAT") + 6] ^= 1
         path.write_bytes(content)
-        _, report = self.trained("skips", "tfrecord")
+        self.configured("tfrecord")
+        self.assert_one_line_error(self.train("refuses"), 1, "its checksum is wrong (damaged)",
+                                   "more bad samples than data.max_bad_share 0.01 of 8 samples allows")
+        _, report = self.trained("skips", "tfrecord", "-o", "data.max_bad_share=0.2")
         self.assertEqual(report["progress"]["bad_samples"], 1)
         refused = self.train("refuses", "-o", "data.max_bad_samples=0")
         self.assert_one_line_error(refused, 1, "train-00000-of-00002: byte", "its checksum is wrong (damaged)")

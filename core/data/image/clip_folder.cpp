@@ -28,6 +28,7 @@ class ClipFolderDataset : public Dataset {
       : list_(list_part(settings, split, SampleFile::clip)),
         choice_(split == Split::train ? FrameChoice::drawn : FrameChoice::middle),
         transform_(photo_transform(settings, split)) {
+    notes_ = list_.notes;
     info_ = photo_info(settings, list_.class_names, list_.directory.string());
     info_.frames = settings.segments;
     require_frames(list_, info_.frames);

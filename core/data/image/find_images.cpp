@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 fs::path find_picture(const fs::path& sample) {
   if (!fs::is_directory(sample)) return sample;
   const std::vector<std::string> frames = frames_in(sample);
-  if (frames.empty()) fail("{}: has no .jpg, .jpeg or .png frames", sample.string());
+  if (frames.empty()) fail("{}: has no frames ({})", sample.string(), image_files);
   return sample / frames.front();
 }
 

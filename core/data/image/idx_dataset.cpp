@@ -17,9 +17,13 @@ const char* const default_path = "/usr/share/datasets/fashion-mnist";
 
 /// Empty if there is no such file.
 fs::path find_file(const fs::path& directory, const std::string& stem) {
-  for (const char* suffix : {".gz", ""}) {
-    fs::path path = directory / (stem + suffix);
-    if (fs::exists(path)) return path;
+  std::string dotted = stem;  // train-images.idx3-ubyte, as some unpackers name it
+  dotted.replace(dotted.rfind("-idx"), 1, ".");
+  for (const std::string& name : {stem, dotted}) {
+    for (const char* suffix : {".gz", ""}) {
+      fs::path path = directory / (name + suffix);
+      if (fs::exists(path)) return path;
+    }
   }
   return {};
 }

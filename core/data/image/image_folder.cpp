@@ -12,6 +12,7 @@ class ImageFolderDataset : public Dataset {
  public:
   ImageFolderDataset(const DataSettings& settings, Split split)
       : list_(list_part(settings, split, SampleFile::image)), transform_(photo_transform(settings, split)) {
+    notes_ = list_.notes;
     info_ = photo_info(settings, list_.class_names, list_.directory.string());
   }
 

@@ -1,14 +1,27 @@
 #include "core/data/image/image_list.h"
 
+#include "core/base/counted.h"
+#include "core/data/class_names.h"
 #include "core/data/sources.h"
 #include "core/data/split.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
+#include <map>
 
 namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 4> image_suffixes{".jpg", ".jpeg", ".jfif", ".png"};
+
+std::string to_lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
 
 fs::path split_directory(const fs::path& root, Split split) {
   if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
@@ -22,50 +35,120 @@ fs::path split_directory(const fs::path& root, Split split) {
        train ? "" : ", or data.split.dev, the fraction of train to evaluate on");
 }
 
-std::vector<std::string> class_directories(const fs::path& directory) {
-  std::vector<std::string> names;
+/// Counts files that are no samples, by their suffix.
+class PassedOver {
+ public:
+  void add(const fs::directory_entry& entry) {
+    const std::string suffix = to_lower(entry.path().extension().string());
+    ++counts_[!entry.exists() ? "links to nothing" : suffix.empty() ? "without a suffix" : suffix];
+  }
+  void add(const PassedOver& others) {
+    for (const auto& [suffix, count] : others.counts_) counts_[suffix] += count;
+  }
+  bool any() const { return !counts_.empty(); }
+  /// "8 .txt, 2 .gif".
+  std::string text() const {
+    std::vector<std::string> parts;
+    for (const auto& [suffix, count] : counts_) parts.push_back(fmt::format("{} {}", count, suffix));
+    return fmt::format("{}", fmt::join(parts, ", "));
+  }
+
+ private:
+  std::map<std::string, std::int64_t> counts_;
+};
+
+/// The folders of a split by the names of their classes, which are composed.
+using ClassFolders = std::map<std::string, fs::path>;
+
+/// Adds to `notes` which other things in `directory` are left out.
+ClassFolders class_folders(const fs::path& directory, std::vector<std::string>& notes) {
+  ClassFolders folders;
+  std::int64_t loose = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
-    if (entry.is_directory() && !name.starts_with('.')) names.push_back(name);
+    if (!entry.is_directory()) {
+      loose += has_image_suffix(name) && !name.starts_with('.') ? 1 : 0;
+    } else if (is_left_out(name)) {
+      std::error_code unreadable;
+      if (!fs::is_empty(entry.path(), unreadable)) notes.push_back(fmt::format("{}: left out", entry.path().string()));
+    } else if (const auto [same, is_new] = folders.emplace(compose_class_name(name), entry.path()); !is_new) {
+      fail("{}: has the folder {} twice, in two Unicode forms (NFC and NFD)", directory.string(), same->first);
+    }
   }
-  std::sort(names.begin(), names.end());
-  if (names.empty())
+  if (folders.empty()) {
     fail("{}: has no class directories; expected {}/<class>/*.jpg", directory.string(), directory.string());
+  }
+  if (loose > 0) {
+    notes.push_back(fmt::format("{}: {} in no class left out", directory.string(), counted(loose, "image")));
+  }
+  std::sort(notes.begin(), notes.end());
+  return folders;
+}
+
+/// The names of the classes in order; a note where that is not the order of the alphabet.
+std::vector<std::string> class_names(const ClassFolders& folders, const fs::path& directory,
+                                     std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  for (const auto& [name, folder] : folders) names.push_back(name);
+  const std::vector<std::string> by_alphabet = names;
+  sort_class_names(names);
+  if (names != by_alphabet) {
+    notes.push_back(
+        fmt::format("{}: the classes are whole numbers and in their order: {}", directory.string(), listed(names)));
+  }
   return names;
 }
 
-bool is_sample(const fs::directory_entry& entry, SampleFile form) {
-  if (entry.path().filename().string().starts_with('.')) return false;
-  switch (form) {
-    case SampleFile::image:
-      return has_image_suffix(entry.path().filename());
-    case SampleFile::clip:
-      return entry.is_directory();
+/// The samples in a class folder, as paths below it.
+std::vector<std::string> find_samples(const fs::path& folder, SampleFile form, PassedOver& passed_over) {
+  std::vector<std::string> samples;
+  const auto add = [&](const fs::path& path) { samples.push_back(path.lexically_relative(folder).string()); };
+  if (form == SampleFile::image) {
+    walk_folder(folder, [&](const fs::directory_entry& entry) {
+      if (entry.is_directory()) return;
+      const bool is_sample = has_image_suffix(entry.path()) && entry.is_regular_file();
+      is_sample ? add(entry.path()) : passed_over.add(entry);
+    });
+  } else {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      if (is_left_out(entry.path().filename().string())) continue;
+      entry.is_directory() ? add(entry.path()) : passed_over.add(entry);
+    }
   }
-  return false;
+  std::sort(samples.begin(), samples.end());
+  return samples;
 }
 
-void add_class(const std::string& name, SampleFile form, ImageList& list) {
-  const auto found = std::lower_bound(list.class_names.begin(), list.class_names.end(), name);
-  if (found == list.class_names.end() || *found != name) {
-    fail("{}: class {} does not occur in the training split", (list.directory / name).string(), name);
+/// Visits `folder`, where `above` are the folders that it lies in.
+void walk(const fs::path& folder, std::vector<fs::path>& above,
+          const std::function<void(const fs::directory_entry&)>& visit) {
+  std::error_code error;
+  const fs::path place = fs::canonical(folder, error);
+  if (std::find(above.begin(), above.end(), place) != above.end()) return;
+  fs::directory_iterator entry(folder, error);
+  if (error) fail("{}: cannot read the folder: {}", folder.string(), error.message());
+  above.push_back(place);
+  for (; entry != fs::directory_iterator(); ++entry) {
+    if (is_left_out(entry->path().filename().string())) continue;
+    visit(*entry);
+    if (entry->is_directory(error)) walk(entry->path(), above, visit);
   }
-  const auto label = static_cast<std::int32_t>(found - list.class_names.begin());
-  const auto first = static_cast<std::ptrdiff_t>(list.files.size());
-  for (const fs::directory_entry& entry : fs::directory_iterator(list.directory / name)) {
-    if (is_sample(entry, form)) list.files.push_back({entry.path().filename().string(), label});
-  }
-  std::sort(list.files.begin() + first, list.files.end(),
-            [](const ImageList::File& a, const ImageList::File& b) { return a.name < b.name; });
+  above.pop_back();
 }
 
 }  // namespace
 
 bool has_image_suffix(const fs::path& path) {
-  std::string suffix = path.extension().string();
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return suffix == ".jpg" || suffix == ".jpeg" || suffix == ".png";
+  return std::ranges::find(image_suffixes, to_lower(path.extension().string())) != image_suffixes.end();
+}
+
+bool is_left_out(const std::string& name) {
+  return name.starts_with('.') || name == "__MACOSX" || name == "@eaDir" || name == "lost+found";
+}
+
+void walk_folder(const fs::path& folder, const std::function<void(const fs::directory_entry&)>& visit) {
+  std::vector<fs::path> above;
+  walk(folder, above, visit);
 }
 
 fs::path find_split(const fs::path& root, Split split) {
@@ -77,19 +160,39 @@ fs::path find_split(const fs::path& root, Split split) {
   return {};
 }
 
-fs::path ImageList::full_path(const File& file) const {
-  return directory / class_names[static_cast<std::size_t>(file.label)] / file.name;
-}
+fs::path ImageList::full_path(const File& file) const { return directory / file.name; }
 
 ImageList list_images(const fs::path& root, Split split, SampleFile form) {
   ImageList list;
+  const fs::path training = split_directory(root, Split::train);
   list.directory = split_directory(root, split);
-  list.class_names = class_directories(split_directory(root, Split::train));
-  for (const std::string& name : class_directories(list.directory)) add_class(name, form, list);
-  if (list.files.empty()) {
-    fail("{}: has no samples; expected {}/<class>/{}*.jpg, .jpeg or .png", list.directory.string(),
-         list.directory.string(), form == SampleFile::clip ? "<clip>/" : "");
+  const ClassFolders folders = class_folders(list.directory, list.notes);
+  std::vector<std::string> ignored;  // the training split has these notes
+  list.class_names = split == Split::train ? class_names(folders, training, list.notes)
+                                           : class_names(class_folders(training, ignored), training, ignored);
+  std::map<std::string, std::int32_t> labels;
+  for (const std::string& name : list.class_names) labels.emplace(name, static_cast<std::int32_t>(labels.size()));
+  PassedOver passed_over;
+  for (const auto& [name, folder] : folders) {
+    const auto label = labels.find(name);
+    if (label == labels.end()) fail("{}: class {} does not occur in the training split", folder.string(), name);
+    PassedOver others;
+    const std::vector<std::string> samples = find_samples(folder, form, others);
+    if (samples.empty()) {
+      fail("{}: the class has no samples{}; expected {}{} there, or no such folder", folder.string(),
+           others.any() ? fmt::format(", but {}", others.text()) : "", form == SampleFile::clip ? "<clip>/" : "",
+           image_files);
+    }
+    for (const std::string& sample : samples)
+      list.files.push_back({(folder.filename() / sample).string(), label->second});
+    passed_over.add(others);
   }
+  if (passed_over.any()) {
+    list.notes.push_back(fmt::format("{}: passed over {}; {} are read", list.directory.string(), passed_over.text(),
+                                     form == SampleFile::clip ? "folders" : image_files));
+  }
+  std::stable_sort(list.files.begin(), list.files.end(),
+                   [](const ImageList::File& a, const ImageList::File& b) { return a.label < b.label; });
   return list;
 }
 
@@ -97,6 +200,7 @@ ImageList list_part(const DataSettings& settings, Split split, SampleFile form) 
   if (!has_dev_split(settings)) return list_images(settings.path, split, form);
   if (const fs::path other = find_split(settings.path, Split::eval); !other.empty()) reject_dev_split(other);
   ImageList list = list_images(settings.path, Split::train, form);
+  if (split == Split::eval) list.notes.clear();  // the training split has them
   std::vector<std::int32_t> labels;
   for (const ImageList::File& file : list.files) labels.push_back(file.label);
   list.files =

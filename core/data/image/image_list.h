@@ -1,15 +1,29 @@
-// Lists a folder of images or clips: path/train/<class>/*.jpg and path/val/<class>/*.jpg, or for clips folders in place
-// of the images.
+// Lists a folder of images or clips: path/train/<class>/*.jpg and path/val/<class>/*.jpg, at any depth below the class,
+// or for clips folders in place of the images.
 #pragma once
 
 #include "core/data/factory.h"
 
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace ptrain {
 
-/// Whether a file's name has an extension of JPEG or PNG images.
+/// The names of image files that are read, for messages.
+inline constexpr const char* image_files = "*.jpg, .jpeg, .jfif or .png";
+
+/// Whether a file's name has one of these suffixes, in any case.
 bool has_image_suffix(const std::filesystem::path& path);
+
+/// Whether files and folders of this name are no data: hidden ones, and what archives and picture stores leave.
+bool is_left_out(const std::string& name);
+
+/// Calls `visit` for all files and folders below `folder`, but for those left out. Links are followed, except to a
+/// folder that the link lies in. Throws Error naming a folder that cannot be read.
+void walk_folder(const std::filesystem::path& folder,
+                 const std::function<void(const std::filesystem::directory_entry&)>& visit);
 
 /// The form of a sample on disk: a JPEG or PNG file, or a folder of frames.
 enum class SampleFile { image, clip };
@@ -18,23 +32,24 @@ enum class SampleFile { image, clip };
 /// them alike.
 struct ImageList {
   struct File {
-    std::string name;
+    std::string name;  // below `directory`
     std::int32_t label;
   };
 
   std::filesystem::path directory;  // of the split
   std::vector<std::string> class_names;
   std::vector<File> files;
+  std::vector<std::string> notes;  // of what was left out, and of the classes' order
 
-  /// The path of `file`: directory/class/name.
+  /// The path of `file`.
   std::filesystem::path full_path(const File& file) const;
 };
 
 /// The directory of a split below `root`; empty where there is none.
 std::filesystem::path find_split(const std::filesystem::path& root, Split split);
 
-/// Throws Error when a directory is missing or empty, or when a class is not in the training split; the message says
-/// what was expected.
+/// Throws Error when a directory is missing, when a class is empty or not in the training split; the message says what
+/// was expected.
 ImageList list_images(const std::filesystem::path& root, Split split, SampleFile form = SampleFile::image);
 
 /// The same for settings.path, with the split by settings.dev_fraction if that is set.

@@ -49,9 +49,10 @@ void ImagePackWriter::add(const PackedImage& image, std::span<const std::uint8_t
   invariant(pixels.size() == pixel_bytes(image), "a packed image has not width x height x 3 bytes");
   file_.write(std::as_bytes(pixels));
   index_.push_back(image);
+  pixel_bytes_ += pixels.size();
 }
 
-void ImagePackWriter::finish() {
+std::uint64_t ImagePackWriter::finish() {
   const std::string json = nlohmann::json{{"schema", schema}, {"classes", class_names_}}.dump();
   const std::span<const std::byte> index = std::as_bytes(std::span(index_));
   Trailer trailer{json.size(), index_.size(), crc32(index, crc32(std::as_bytes(std::span(json)))), {}};
@@ -59,8 +60,11 @@ void ImagePackWriter::finish() {
   file_.write(json);
   file_.write(index);
   file_.write(std::as_bytes(std::span(&trailer, 1)));
-  file_.commit();
+  file_.flush();
+  return sizeof magic + pixel_bytes_ + json.size() + index.size() + sizeof trailer;
 }
+
+void ImagePackWriter::commit() { file_.commit(); }
 
 ImagePack parse_image_pack(std::span<const std::byte> bytes, const std::string& name) {
   Trailer trailer;

@@ -24,18 +24,22 @@ struct PackedImage {
 /// The file of a split in a folder of packs: "train.pack" or "val.pack".
 std::string pack_name(Split split);
 
-/// Writes a pack; the file appears, complete, when finish() returns. Throws Error naming it.
+/// Writes a pack; the file appears, complete, with commit(). Throws Error naming it.
 class ImagePackWriter {
  public:
   ImagePackWriter(const std::filesystem::path& path, std::vector<std::string> class_names);
   /// `pixels`: width x height x 3 bytes.
   void add(const PackedImage& image, std::span<const std::uint8_t> pixels);
-  void finish();
+  /// Writes the rest, to disk. Nothing can be added then. Returns the number of bytes in all.
+  std::uint64_t finish();
+  /// Replaces the file, in an instant: packs that belong together are finished first, and then committed.
+  void commit();
 
  private:
   AtomicFile file_;
   std::vector<std::string> class_names_;
   std::vector<PackedImage> index_;
+  std::uint64_t pixel_bytes_ = 0;
 };
 
 /// The contents of a pack. The pixels are not copied.

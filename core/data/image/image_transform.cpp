@@ -1,6 +1,7 @@
 // Plans an image's crop first, so that the decoder produces only what the plan uses.
 #include "core/data/image/image_transform.h"
 
+#include "core/data/image/orientation.h"
 #include "core/data/image/png_image.h"
 #include "core/data/sources.h"
 
@@ -80,6 +81,10 @@ std::pair<int, int> reduced(int begin, int length, int denominator, int side) {
   return {first, count};
 }
 
+Orientation find_orientation(std::span<const std::uint8_t> file, ImageOrientation wanted) {
+  return wanted == ImageOrientation::exif ? Orientation::find(file) : Orientation();
+}
+
 }  // namespace
 
 ImageTransform ImageTransform::in_form(const ImageForm& form) const {
@@ -144,7 +149,7 @@ void ImageTransform::apply_encoded(std::span<const std::uint8_t> bytes, const st
   if (is_jpeg(bytes)) {
     apply_jpeg(bytes, name, random, scratch, out);
   } else {
-    const DecodedImage image = decode_image(bytes, name, scratch.pixels);
+    const DecodedImage image = decode_image(bytes, name, scratch.pixels, orientation_);
     apply(image.view, image.width, image.height, random, scratch, out);
   }
 }
@@ -152,37 +157,43 @@ void ImageTransform::apply_encoded(std::span<const std::uint8_t> bytes, const st
 void ImageTransform::apply_jpeg(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
                                 Scratch& scratch, std::span<std::uint8_t> out) const {
   JpegDecoder decoder(bytes, name);
+  const int stored_width = decoder.width(), stored_height = decoder.height();
+  const Orientation orientation = find_orientation(bytes, orientation_);
+  const auto [width, height] = orientation.seen(stored_width, stored_height);
   if (scratch.decoder != nullptr && decoder.is_plain()) {
-    const int width = decoder.width(), height = decoder.height();
-    const std::span<const std::uint8_t> pixels = scratch.decoder->decode(bytes, width, height);
+    const std::span<const std::uint8_t> pixels = scratch.decoder->decode(bytes, stored_width, stored_height);
     if (!pixels.empty()) {
       ++scratch.device_decoded;
-      return apply({pixels.data(), std::size_t{3} * static_cast<std::size_t>(width)}, width, height, random, scratch,
-                   out);
+      const ImageView stored{pixels.data(), std::size_t{3} * static_cast<std::size_t>(stored_width)};
+      return apply(orientation.turn(stored, stored_width, stored_height, scratch.turned), width, height, random,
+                   scratch, out);
     }
   }
-  const CropDraw drawn = plan(decoder.width(), decoder.height(), random);
+  const CropDraw drawn = plan(width, height, random);
   // Evaluation keeps twice the pixels, so that its result stays close to a full decode and resize.
   const int reduction = decoder_reduction(drawn, augment_ == Augmentation::random_resized_crop ? 1 : 2);
   decoder.set_scale(reduction);
-  const int scaled_width = (decoder.width() + reduction - 1) / reduction;
-  const int scaled_height = (decoder.height() + reduction - 1) / reduction;
-  const auto [x, crop_width] = reduced(drawn.crop.x, drawn.crop.width, reduction, scaled_width);
-  const auto [y, crop_height] = reduced(drawn.crop.y, drawn.crop.height, reduction, scaled_height);
+  const auto scaled = [reduction](int side) { return (side + reduction - 1) / reduction; };
+  const auto [x, crop_width] = reduced(drawn.crop.x, drawn.crop.width, reduction, scaled(width));
+  const auto [y, crop_height] = reduced(drawn.crop.y, drawn.crop.height, reduction, scaled(height));
 
   const ResizeAxis horizontal{crop_width, drawn.resized_width, drawn.left, size_.width};
   const ResizeAxis vertical{crop_height, drawn.resized_height, drawn.top, size_.height};
   const PixelRange columns = pixel_range(horizontal);
   const PixelRange rows = pixel_range(vertical);
-  ImageView view = decoder.decode(
-      {x + columns.begin, y + rows.begin, columns.end - columns.begin, rows.end - rows.begin}, scratch.pixels);
+  const Box needed{x + columns.begin, y + rows.begin, columns.end - columns.begin, rows.end - rows.begin};
+  const Box whole{0, 0, scaled(stored_width), scaled(stored_height)};
+  ImageView view = decoder.decode(orientation.is_upright() ? needed : whole, scratch.pixels);
+  view = orientation.turn(view, whole.width, whole.height, scratch.turned);
   view.x -= x;
   view.y -= y;
   finish(view, drawn, horizontal, vertical, scratch, out);
 }
 
-DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
-                          std::vector<std::uint8_t>& pixels) {
+namespace {
+
+DecodedImage decode_stored(std::span<const std::uint8_t> bytes, const std::string& name,
+                           std::vector<std::uint8_t>& pixels) {
   if (is_jpeg(bytes)) {
     JpegDecoder decoder(bytes, name);
     const int width = decoder.width(), height = decoder.height();
@@ -195,10 +206,26 @@ DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string
   throw BadSample(fmt::format("{}: neither a JPEG nor a PNG image", name));
 }
 
+}  // namespace
+
+DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
+                          std::vector<std::uint8_t>& pixels, ImageOrientation orientation) {
+  const DecodedImage stored = decode_stored(bytes, name, pixels);
+  const Orientation found = find_orientation(bytes, orientation);
+  if (found.is_upright()) return stored;
+  std::vector<std::uint8_t> turned;
+  const auto [width, height] = found.seen(stored.width, stored.height);
+  const ImageView view = found.turn(stored.view, stored.width, stored.height, turned);
+  pixels = std::move(turned);
+  return {width, height, view};
+}
+
 ImageTransform photo_transform(const DataSettings& settings, Split split) {
   const ImageSize size = photo_size(settings);
-  return {size, resolve_augment(settings, split,
-                                size.is_small() ? Augmentation::crop_flip : Augmentation::random_resized_crop)};
+  return {
+      size,
+      resolve_augment(settings, split, size.is_small() ? Augmentation::crop_flip : Augmentation::random_resized_crop),
+      settings.orientation};
 }
 
 DatasetInfo photo_info(const DataSettings& settings, const std::vector<std::string>& class_names,
@@ -209,6 +236,7 @@ DatasetInfo photo_info(const DataSettings& settings, const std::vector<std::stri
   info.classes = static_cast<int>(class_names.size());
   require_classes(settings, class_names, place);
   info.image_size = photo_size(settings);
+  info.orientation = settings.orientation;
   info.mean = {0.485f, 0.456f, 0.406f};  // ImageNet's, as torchvision uses them
   info.stddev = {0.229f, 0.224f, 0.225f};
   return info;

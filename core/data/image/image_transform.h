@@ -34,8 +34,11 @@ struct CropDraw {
 class ImageTransform {
  public:
   /// `augment` must not be `automatic`.
-  ImageTransform(ImageSize size, Augmentation augment)
-      : size_(size), augment_(augment), reach_(std::max(4, size.height / 8), std::max(4, size.width / 8)) {}
+  ImageTransform(ImageSize size, Augmentation augment, ImageOrientation orientation = ImageOrientation::exif)
+      : size_(size),
+        augment_(augment),
+        orientation_(orientation),
+        reach_(std::max(4, size.height / 8), std::max(4, size.width / 8)) {}
 
   /// The same for images of another form; shifts are scaled in proportion.
   ImageTransform in_form(const ImageForm& form) const;
@@ -59,7 +62,8 @@ class ImageTransform {
 
   ImageSize size_;
   Augmentation augment_;
-  ImageSize reach_;  // maximum shift of crop_flip, down and to the right
+  ImageOrientation orientation_;  // of encoded images
+  ImageSize reach_;               // maximum shift of crop_flip, down and to the right
   float smallest_crop_ = ImageForm{}.smallest_crop;
 };
 
@@ -72,7 +76,7 @@ struct DecodedImage {
 
 /// Decodes the bytes of a JPEG or PNG file into `pixels`; throws BadSample naming it.
 DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
-                          std::vector<std::uint8_t>& pixels);
+                          std::vector<std::uint8_t>& pixels, ImageOrientation orientation = ImageOrientation::exif);
 
 /// The transform shared by sources of photographs of any size. Images are settings.image_size, 224 when that is 0.
 ImageTransform photo_transform(const DataSettings& settings, Split split);

@@ -43,8 +43,7 @@ PackResult pack_folder(const std::filesystem::path& root, Split split, const std
                        const PackOptions& options, const PackProgress& progress) {
   const ImageList list = list_images(root, split);
   const auto total = static_cast<std::int64_t>(list.files.size());
-  ImagePackWriter writer(file, list.class_names);
-  PackResult result;
+  PackResult result{.file = ImagePackWriter(file, list.class_names), .notes = list.notes};
   const std::int64_t block = 16 * thread_count();  // images in memory at once
   std::vector<Decoded> decoded(static_cast<std::size_t>(block));
   for (std::int64_t first = 0; first < total; first += block) {
@@ -59,7 +58,7 @@ PackResult pack_folder(const std::filesystem::path& root, Split split, const std
     for (std::int64_t i = 0; i < count; ++i) {
       const Decoded& one = decoded[static_cast<std::size_t>(i)];
       if (one.error.empty()) {
-        writer.add(one.image, one.pixels);
+        result.file.add(one.image, one.pixels);
         ++result.images;
         continue;
       }
@@ -71,8 +70,7 @@ PackResult pack_folder(const std::filesystem::path& root, Split split, const std
     progress(first + count, total);
   }
   if (result.images == 0) fail("{}: none of its {} images can be decoded", list.directory.string(), total);
-  writer.finish();
-  result.bytes = std::filesystem::file_size(file);
+  result.bytes = result.file.finish();
   return result;
 }
 

@@ -5,6 +5,8 @@
 #include "core/data/tensor_names.h"
 #include "core/io/mapped_file.h"
 
+#include <algorithm>
+
 namespace ptrain {
 namespace {
 
@@ -15,6 +17,7 @@ class PackedDataset : public Dataset {
         file_(path),
         pack_(parse_image_pack(file_.bytes(), path.string())),
         transform_(photo_transform(settings, split)) {
+    if (split == Split::eval) take_classes(std::filesystem::path(settings.path) / pack_name(Split::train));
     info_ = photo_info(settings, pack_.class_names, path.string());
   }
 
@@ -36,6 +39,25 @@ class PackedDataset : public Dataset {
   SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .record = index}; }
 
  private:
+  /// Numbers the classes as the training pack does, if it is there.
+  void take_classes(const std::filesystem::path& training) {
+    if (!std::filesystem::exists(training)) return;
+    const MappedFile file(training);
+    std::vector<std::string> names = parse_image_pack(file.bytes(), training.string()).class_names;
+    file.check();
+    std::vector<std::int32_t> labels;
+    for (const std::string& name : pack_.class_names) {
+      const auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end()) {
+        fail("{}: class {} does not occur in {}, whose classes are {}", path_, quoted_name(name), training.string(),
+             listed(names));
+      }
+      labels.push_back(static_cast<std::int32_t>(found - names.begin()));
+    }
+    for (PackedImage& image : pack_.index) image.label = labels[static_cast<std::size_t>(image.label)];
+    pack_.class_names = std::move(names);
+  }
+
   std::string path_;
   MappedFile file_;
   ImagePack pack_;

@@ -2,15 +2,18 @@
 // guards the ring's counters, never the loading itself.
 #include "core/data/loader/loader.h"
 
+#include "core/base/counted.h"
 #include "core/base/threads.h"
 #include "core/data/loader/batch_slot.h"
 #include "core/data/loader/epoch_layout.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -121,8 +124,8 @@ struct Loader::State {
 
   // Used by the caller's thread only:
   double reader_seconds = 0;
-  std::map<std::int64_t, std::string> bad;
-  std::string last_bad;
+  std::set<std::int64_t> bad;
+  BadSamples told;
 };
 
 void Loader::State::work(Scratch& scratch) {
@@ -152,12 +155,19 @@ void Loader::State::work(Scratch& scratch) {
 }
 
 void Loader::State::note(const BadRow& row) {
-  if (!bad.emplace(row.index, row.message).second) return;
-  last_bad = row.message;
-  const auto count = static_cast<std::int64_t>(bad.size());
-  if (count <= options.max_bad_samples) return;
-  if (options.max_bad_samples == 0) fail("{}", row.message);
-  fail("{} (more than {} bad samples)", row.message, options.max_bad_samples);
+  if (!bad.insert(row.index).second) return;
+  told.add({1, {row.message}});
+  if (told.count > options.max_bad_samples) {
+    if (options.max_bad_samples == 0) fail("{}", row.message);
+    fail("{} (more than {} bad samples)", row.message, options.max_bad_samples);
+  }
+  // In an evaluation a rank reads its part of the samples alone.
+  const std::int64_t ranks = options.order == SampleOrder::sequential ? options.world_size : 1;
+  const std::int64_t samples = count_samples(dataset, options) / ranks;
+  if (static_cast<double>(told.count) > options.max_bad_share * static_cast<double>(samples)) {
+    fail("{} (more bad samples than data.max_bad_share {} of {} allows)", row.message, options.max_bad_share,
+         counted(samples, "sample"));
+  }
 }
 
 const Batch& Loader::State::deliver(BatchSlot& ready, std::int64_t filled) {
@@ -167,7 +177,7 @@ const Batch& Loader::State::deliver(BatchSlot& ready, std::int64_t filled) {
   }
   finish_batch(ready, filled);
   if (options.order != SampleOrder::sequential && ready.batch.count < filled)
-    fail("every sample of the data set is bad");
+    fail("every sample of the data set is bad; the first: {}", told.first.front());
   if (options.collate) options.collate(ready.batch);
   return ready.batch;
 }
@@ -223,8 +233,21 @@ void Loader::seek(std::int64_t epoch, std::int64_t batch_index) {
 }
 
 double Loader::reader_seconds() const { return state_->reader_seconds; }
-std::int64_t Loader::bad_samples() const { return static_cast<std::int64_t>(state_->bad.size()); }
-const std::string& Loader::last_bad_sample() const { return state_->last_bad; }
+const BadSamples& Loader::bad_samples() const { return state_->told; }
+
+void BadSamples::add(const BadSamples& others) {
+  count += others.count;
+  for (const std::string& message : others.first) {
+    if (first.size() < most_told) first.push_back(message);
+  }
+}
+
+std::string BadSamples::text(std::string_view kind) const {
+  const std::int64_t more = count - static_cast<std::int64_t>(first.size());
+  return fmt::format("{} could not be read and {} left out: {}{}", counted(count, fmt::format("{} sample", kind)),
+                     count == 1 ? "was" : "were", fmt::join(first, "; "),
+                     more > 0 ? fmt::format("; and {} more", more) : "");
+}
 
 std::int64_t Loader::device_decoded() const {
   const std::lock_guard lock(state_->mutex);

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace ptrain {
 
@@ -28,11 +30,23 @@ struct LoaderOptions {
   int world_size = 1;
   int prefetch = 3;                  // batches prepared ahead
   std::int64_t max_bad_samples = 0;  // distinct bad samples to skip before it is an error
+  double max_bad_share = 1;          // likewise, as a share of the samples
   std::int64_t epochs = 0;           // number of epochs; 0: unlimited
   std::int64_t samples = 0;          // sequential: this many, evenly spaced over the data set; 0: all
   ImageForm images = {};
   MakeImageDecoder make_decoder = {};        // one decoder per worker; empty: the host decodes
   std::function<void(Batch&)> collate = {};  // computes targets that samples do not store
+};
+
+/// Samples that could not be read.
+struct BadSamples {
+  std::int64_t count = 0;
+  std::vector<std::string> first = {};  // messages, each naming the file; at most `most_told`
+
+  static constexpr std::size_t most_told = 3;
+  void add(const BadSamples& others);
+  /// "5 training samples could not be read and were left out: MESSAGE; MESSAGE; MESSAGE; and 2 more".
+  std::string text(std::string_view kind) const;
 };
 
 /// Global batch b of an epoch is positions [b*G, (b+1)*G) of the epoch's order, G = batch_size * world_size; rank r
@@ -50,16 +64,15 @@ class Loader {
   /// The same on every rank.
   std::int64_t batches_per_epoch() const;
   /// The next batch, across epochs. The reference is valid until the next call of next() or seek().
-  /// Throws what a sample's load threw (in batch order), and Error for more than max_bad_samples bad samples.
+  /// Throws what a sample's load threw (in batch order), and Error for more bad samples than both limits allow.
   const Batch& next();
   /// Continues from batch `batch_index` of `epoch`, in constant time.
   void seek(std::int64_t epoch, std::int64_t batch_index);
 
   /// Total time that next() spent waiting for data (or loading it, without workers).
   double reader_seconds() const;
-  /// Number of distinct bad samples so far, and the last one's message.
-  std::int64_t bad_samples() const;
-  const std::string& last_bad_sample() const;
+  /// The distinct bad samples so far: their number, and why, of the first ones found.
+  const BadSamples& bad_samples() const;
   /// Number of images that options.make_decoder's decoders decoded, including prefetched batches.
   std::int64_t device_decoded() const;
 

@@ -25,6 +25,10 @@ FileBytes::FileBytes(const std::filesystem::path& path) : ByteSource(path.string
 
 FileBytes::~FileBytes() { ::close(descriptor_); }
 
+void FileBytes::require(const FileIdentity& expected) const {
+  if (identity() != expected) throw ChangedFile(name_);
+}
+
 std::size_t FileBytes::read_some(std::uint64_t offset, std::span<std::uint8_t> out) const {
   std::size_t done = 0;
   while (done < out.size()) {

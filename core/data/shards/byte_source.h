@@ -1,6 +1,8 @@
 // Random access to bytes of a file or in memory.
 #pragma once
 
+#include "core/io/file_identity.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -33,6 +35,9 @@ class FileBytes : public ByteSource {
   ~FileBytes() override;
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
+  FileIdentity identity() const { return identify_file(descriptor_); }
+  /// Throws ChangedFile unless the file has this identity.
+  void require(const FileIdentity& identity) const;
 
  private:
   std::size_t read_some(std::uint64_t offset, std::span<std::uint8_t> out) const override;

@@ -60,6 +60,14 @@ std::vector<fs::path> find_shards(const fs::path& root, Split split, bool (*is_s
   return split == Split::train && !any_word ? all : std::vector<fs::path>{};
 }
 
+std::string without_compression(std::string_view name) {
+  if (name.ends_with(".tgz")) return fmt::format("{}.tar", name.substr(0, name.size() - 4));
+  for (const std::string_view suffix : {".gz", ".zst", ".xz", ".bz2", ".lz4", ".zip"}) {
+    if (name.ends_with(suffix)) return std::string(name.substr(0, name.size() - suffix.size()));
+  }
+  return {};
+}
+
 std::int64_t shard_count(std::string_view name) {
   const std::size_t of = name.rfind("-of-");
   if (of == name.npos || of == 0 || std::isdigit(static_cast<unsigned char>(name[of - 1])) == 0) return 0;

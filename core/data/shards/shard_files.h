@@ -17,6 +17,9 @@ namespace ptrain {
 std::vector<std::filesystem::path> find_shards(const std::filesystem::path& root, Split split,
                                                bool (*is_shard)(std::string_view name));
 
+/// `name` without the suffix of a compressed file; empty for other names.
+std::string without_compression(std::string_view name);
+
 /// The total in a name such as train-00000-of-00128: 128; 0 for other names.
 std::int64_t shard_count(std::string_view name);
 

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
+#include "core/data/class_names.h"
 
 #include <exception>
 
@@ -19,13 +20,14 @@ std::int32_t ShardIndex::add_label(const ShardLabel& label) {
 }
 
 void ShardIndex::add(ShardSample sample, const ShardLabel& label) {
-  sample.label = add_label(label);
+  sample.label = add_label({compose_class_name(label.text), compose_class_name(label.class_name)});
   samples.push_back(std::move(sample));
 }
 
 void ShardIndex::append(ShardIndex&& other, std::uint32_t shard) {
   std::vector<std::int32_t> numbers;
   for (const ShardLabel& label : other.labels) numbers.push_back(add_label(label));
+  shards.insert(shards.end(), other.shards.begin(), other.shards.end());
   for (ShardSample& sample : other.samples) {
     sample.label = numbers[static_cast<std::size_t>(sample.label)];
     sample.shard = shard;
@@ -40,8 +42,11 @@ ShardIndex index_shards(const std::vector<std::filesystem::path>& shards, const 
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       try {
         const FileBytes file(shards[i]);
+        const FileIdentity identity = file.identity();
         if (file.size() == 0) fail("{}: is empty", file.name());
         each[i] = form.index(file);
+        file.require(identity);
+        each[i].shards = {identity};
         if (each[i].samples.empty()) fail("{}: has no samples", file.name());
       } catch (...) {  // passed out of the parallel loop
         errors[i] = std::current_exception();

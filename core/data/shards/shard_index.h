@@ -36,7 +36,8 @@ class ShardIndex {
   void append(ShardIndex&& other, std::uint32_t shard);
 
   std::vector<ShardSample> samples;
-  std::vector<ShardLabel> labels;  // distinct, in the order of first occurrence
+  std::vector<ShardLabel> labels;    // distinct, in the order of first occurrence
+  std::vector<FileIdentity> shards;  // that were indexed, by number
 
  private:
   std::int32_t add_label(const ShardLabel& label);
@@ -48,6 +49,7 @@ struct ShardForm {
   std::string_view source;   // its data.source
   std::string_view pattern;  // of its files, for messages
   bool (*is_shard)(std::string_view name);
+  bool (*is_compressed_shard)(std::string_view name);
   /// Reads the index without reading images. Throws Error with the shard's name and the byte.
   ShardIndex (*index)(const ByteSource& shard);
   /// The encoded image in a sample's bytes. Throws BadSample, its message beginning with `place`.

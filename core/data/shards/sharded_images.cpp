@@ -1,5 +1,6 @@
 // Images in WebDataset and TFRecord shards. Each is read in place when loaded, so that epochs are as random, and memory
 // use as constant, as with a folder of images.
+#include "core/base/counted.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/shards/shard_classes.h"
 #include "core/data/shards/shard_files.h"
@@ -19,9 +20,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Throws Error where shards are there, but compressed.
+void refuse_compressed(const std::string& path, Split split, const ShardForm& form) {
+  const std::vector<fs::path> found = find_shards(path, split, form.is_compressed_shard);
+  if (found.empty()) return;
+  fail("{}: is compressed, so its samples cannot be read in place; decompress it ({} in all)", found.front().string(),
+       counted(found.size(), "file"));
+}
+
 std::vector<fs::path> find_shards(const DataSettings& settings, Split split, const ShardForm& form) {
   std::vector<fs::path> shards = find_shards(settings.path, split, form.is_shard);
   if (!shards.empty()) return shards;
+  refuse_compressed(settings.path, split, form);
   const bool train = split == Split::train;
   fail("{}: has no shards to {}; expected {}/{}, or names that contain the word {}{}", settings.path,
        train ? "train on" : "evaluate on", train ? "train" : "val", form.pattern,
@@ -45,6 +55,7 @@ class ShardedImages : public Dataset {
       if (!note.empty() && !noted) notes_.push_back(note);
     }
     samples_ = std::move(index.samples);
+    identities_ = std::move(index.shards);
     number(index.labels, classes);
     if (has_dev_split(settings)) keep_part(settings, split);
     info_ = photo_info(settings, classes.names(), settings.path);
@@ -56,7 +67,12 @@ class ShardedImages : public Dataset {
     const ShardSample& sample = samples_[static_cast<std::size_t>(index)];
     scratch.file.resize(sample.length);
     try {
-      FileBytes(shards_[sample.shard]).read(sample.offset, scratch.file);
+      const FileBytes shard(shards_[sample.shard]);
+      shard.require(identities_[sample.shard]);
+      shard.read(sample.offset, scratch.file);
+      shard.require(identities_[sample.shard]);
+    } catch (const ChangedFile&) {
+      throw;
     } catch (const Error& error) {
       throw BadSample(error.what());
     }
@@ -109,6 +125,7 @@ class ShardedImages : public Dataset {
 
   const ShardForm& form_;
   std::vector<fs::path> shards_;
+  std::vector<FileIdentity> identities_;  // of the shards
   ImageTransform transform_;
   std::vector<ShardSample> samples_;
 };

@@ -141,7 +141,12 @@ void read_tar(const ByteSource& archive, const std::function<void(const TarMembe
   Extension extension;
   for (std::uint64_t position = 0;;) {
     const TarHeader header(archive, position);
-    if (header.is_end()) return;
+    if (header.is_end()) {  // archives that were joined by cat have more behind it
+      position += block_bytes;
+      if (archive.size() - position < block_bytes) return;
+      extension = {};
+      continue;
+    }
     const char type = header.type();
     const bool is_extension = type == 'L' || type == 'K' || type == 'x' || type == 'g';
     const bool has_no_content = type >= '1' && type <= '6';  // links, devices and directories, even if they have a size

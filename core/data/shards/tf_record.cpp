@@ -60,10 +60,10 @@ ImageExample parse(const ByteSource& shard, ByteRange record, const std::string&
   }
 }
 
-/// "x.tfrecord", "x.tfrecords", and names like "train-00000-of-01024" with or without them.
+/// "x.tfrecord", "x.tfrecords", "x.tfrec", and names like "train-00000-of-01024" with or without them.
 bool is_tf_record(std::string_view name) {
-  if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords")) return true;
-  return shard_count(name) > 0 && std::isdigit(static_cast<unsigned char>(name.back())) != 0;
+  if (name.ends_with(".tfrecord") || name.ends_with(".tfrecords") || name.ends_with(".tfrec")) return true;
+  return !name.empty() && shard_count(name) > 0 && std::isdigit(static_cast<unsigned char>(name.back())) != 0;
 }
 
 }  // namespace
@@ -99,6 +99,7 @@ const ShardForm tf_record_form{
     .source = "tfrecord",
     .pattern = "*.tfrecord",
     .is_shard = is_tf_record,
+    .is_compressed_shard = [](std::string_view name) { return is_tf_record(without_compression(name)); },
     .index = index_tf_records,
     .image_in = image_in_tf_record,
 };

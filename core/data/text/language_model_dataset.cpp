@@ -1,5 +1,6 @@
 // Running text as blocks of tokens: the tokens of all lines, line ends included, are concatenated and split into blocks
 // of data.max_length; tokens after the last whole block are dropped (as in transformers' run_clm.py).
+#include "core/base/hash.h"
 #include "core/base/parallel.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
@@ -92,6 +93,9 @@ class RunningText final : public Dataset {
 
   std::int32_t label(std::int64_t) const override { return 0; }
   SampleOrigin origin(std::int64_t index) const override { return {.file = file_, .record = index}; }
+  std::uint64_t fingerprint() const override {
+    return fnv1a64({reinterpret_cast<const char*>(tokens_.data()), tokens_.size() * sizeof tokens_[0]});
+  }
 
  private:
   std::string file_;

@@ -109,7 +109,11 @@ class TextDataset : public Dataset {
 
   SampleOrigin origin(std::int64_t index) const override {
     const TextRow& row = table_.rows[static_cast<std::size_t>(index)];
-    return {.file = table_.name, .line = row.line, .text = row.first, .second = row.second};
+    return {.file = table_.name,
+            .line = row.line,
+            .text = row.first,
+            .second = row.second,
+            .value = values_.empty() ? std::nullopt : std::optional(values_[static_cast<std::size_t>(index)])};
   }
 
   std::optional<TokenCount> count_unknown() const override {

@@ -15,7 +15,6 @@ Loader& PhasedLoader::at(std::int64_t step) {
 
 void PhasedLoader::enter(std::size_t phase) {
   earlier_bad_samples_ = bad_samples();
-  earlier_bad_sample_ = last_bad_sample();
   earlier_device_decoded_ = device_decoded();
   loader_.reset();
   LoaderOptions options = loader_options(config_, counts_.phases[phase], ranks_);
@@ -24,14 +23,14 @@ void PhasedLoader::enter(std::size_t phase) {
   phase_ = phase;
 }
 
-std::int64_t PhasedLoader::bad_samples() const { return earlier_bad_samples_ + (loader_ ? loader_->bad_samples() : 0); }
+BadSamples PhasedLoader::bad_samples() const {
+  BadSamples all = earlier_bad_samples_;
+  if (loader_) all.add(loader_->bad_samples());
+  return all;
+}
 
 std::int64_t PhasedLoader::device_decoded() const {
   return earlier_device_decoded_ + (loader_ ? loader_->device_decoded() : 0);
-}
-
-std::string PhasedLoader::last_bad_sample() const {
-  return loader_ && loader_->bad_samples() > 0 ? loader_->last_bad_sample() : earlier_bad_sample_;
 }
 
 }  // namespace ptrain

@@ -18,9 +18,8 @@ class PhasedLoader {
   /// reference is valid until the next call.
   Loader& at(std::int64_t step);
 
-  /// Sum of the distinct bad samples of each phase so far, and the last one's message.
-  std::int64_t bad_samples() const;
-  std::string last_bad_sample() const;
+  /// The distinct bad samples of each phase so far.
+  BadSamples bad_samples() const;
   /// Number of images in all phases that the device decoded.
   std::int64_t device_decoded() const;
 
@@ -35,8 +34,7 @@ class PhasedLoader {
   const MakeImageDecoder& decoders_;
   std::optional<Loader> loader_;
   std::size_t phase_ = 0;
-  std::int64_t earlier_bad_samples_ = 0;  // of the phases before
-  std::string earlier_bad_sample_;
+  BadSamples earlier_bad_samples_;  // of the phases before
   std::int64_t earlier_device_decoded_ = 0;
 };
 

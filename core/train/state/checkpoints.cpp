@@ -50,12 +50,8 @@ LatestCheckpoint checkpoint_to_resume(const Config& config) {
 }  // namespace
 
 Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks,
-                         std::int64_t training_samples)
-    : config_(config),
-      config_hash_(std::move(config_hash)),
-      model_(model),
-      ranks_(ranks),
-      training_samples_(training_samples) {}
+                         const Dataset& training)
+    : config_(config), config_hash_(std::move(config_hash)), model_(model), ranks_(ranks), training_(training) {}
 
 std::optional<TrainedAmp> trained_amp(const Config& config) {
   const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(config).checkpoint;
@@ -70,6 +66,11 @@ std::optional<TrainedAmp> trained_amp(const Config& config) {
 /// Over all ranks.
 std::int64_t Checkpoints::samples_per_step() const {
   return config_.data.batch_size * config_.train.accumulate_steps * ranks_.world_size();
+}
+
+const std::string& Checkpoints::fingerprint() const {
+  if (fingerprint_.empty()) fingerprint_ = fmt::format("{:016x}", training_.fingerprint());
+  return fingerprint_;
 }
 
 /// Another optimizer interprets its state differently, even under the same names.
@@ -103,12 +104,17 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
     observer.on_note(fmt::format("{}: was made with {} samples per step, not {}: the data continues in another order",
                                  start.resumed_from, earlier, samples));
   }
-  const std::int64_t earlier_data = info.state.value("training_samples", training_samples_);
-  if (earlier_data != training_samples_) {
+  const std::int64_t earlier_data = info.state.value("training_samples", training_.size());
+  if (earlier_data != training_.size()) {
     observer.on_note(
         fmt::format("{}: was made with {} training samples, not {}: epochs end elsewhere, and the data continues "
                     "in another order",
-                    start.resumed_from, earlier_data, training_samples_));
+                    start.resumed_from, earlier_data, training_.size()));
+  } else if (info.state.value("data", fingerprint()) != fingerprint()) {
+    observer.on_note(fmt::format(
+        "{}: was made with other training data: names, labels or texts of the samples have changed since, and what "
+        "follows is not the training that it began",
+        start.resumed_from));
   }
   if (info.config_hash != config_hash_) {
     observer.on_note(fmt::format("{}: was made with another configuration{}", start.resumed_from,
@@ -129,7 +135,8 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
   info.config_hash = config_hash_;
   info.state = {{"first_loss", state.first_loss},
                 {"samples_per_step", samples_per_step()},
-                {"training_samples", training_samples_},
+                {"training_samples", training_.size()},
+                {"data", fingerprint()},
                 {"amp", {{"level", enum_name(config_.amp.level.value())}, {"dtype", enum_name(config_.amp.dtype)}}},
                 {"best", {{"metric", config_.output.keep_best}, {"state", state.best}}},
                 {"config", describe_work(config_)}};

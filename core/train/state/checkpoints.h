@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "core/data/dataset.h"
 #include "core/exec/variables.h"
 #include "core/io/checkpoint.h"
 #include "core/model/model.h"
@@ -48,7 +49,7 @@ class Checkpoints {
  public:
   /// All but the hash must outlive it.
   Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks,
-              std::int64_t training_samples);
+              const Dataset& training);
 
   /// On rank 0, restores the checkpoint of `resume` or, for auto, the newest intact one in output.dir; starts from the
   /// beginning when there is none. Notes say which. Throws Error{failed} naming a file that cannot be read or has
@@ -63,13 +64,16 @@ class Checkpoints {
 
  private:
   std::int64_t samples_per_step() const;
+  /// The training data's, computed once.
+  const std::string& fingerprint() const;
   void require_same_optimizer(const CheckpointInfo& info, const std::filesystem::path& file) const;
 
   const Config& config_;
   std::string config_hash_;
   const Model& model_;
   const Ranks& ranks_;
-  std::int64_t training_samples_;
+  const Dataset& training_;
+  mutable std::string fingerprint_;
   std::string last_;
 };
 

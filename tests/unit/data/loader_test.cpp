@@ -270,7 +270,8 @@ TEST(Loader, ReplacesBadTrainingSamplesByTheNextGoodOne) {
       std::sort(labels.begin(), labels.end());
       EXPECT_EQ(labels, (std::vector<std::int32_t>{0, 0, 1, 2, 5, 5, 5, 6, 7, 8}));
     }
-    EXPECT_EQ(loader.bad_samples(), 3);  // distinct ones, over all epochs
+    EXPECT_EQ(loader.bad_samples().count, 3);  // distinct ones, over all epochs
+    EXPECT_EQ(loader.bad_samples().first.size(), 3u);
   }
 }
 
@@ -297,10 +298,39 @@ TEST(Loader, NamesTheFileWhenThereAreTooManyBadSamples) {
   }
 }
 
+TEST(Loader, EndsWhenTheShareOfBadSamplesIsTooLarge) {
+  const CountingDataset data(8, {2, 6});
+  for (const double share : {0.25, 0.2}) {
+    Loader loader(data, {.batch_size = 8,
+                         .order = SampleOrder::sequential,
+                         .remainder = Remainder::keep,
+                         .max_bad_samples = 100,
+                         .max_bad_share = share});
+    if (share == 0.25) {
+      EXPECT_EQ(loader.next().count, 6);
+      continue;
+    }
+    const std::string message = get_error([&] { loader.next(); });
+    EXPECT_NE(message.find("image6.jpg"), std::string::npos) << message;
+    EXPECT_NE(message.find("more bad samples than data.max_bad_share 0.2 of 8 samples allows"), std::string::npos)
+        << message;
+  }
+}
+
+TEST(BadSamples, NameTheFirstThreeAndCountTheRest) {
+  BadSamples samples;
+  samples.add({1, {"a.jpg: damaged"}});
+  EXPECT_EQ(samples.text("training"), "1 training sample could not be read and was left out: a.jpg: damaged");
+  for (const char* name : {"b", "c", "d"}) samples.add({1, {name}});
+  EXPECT_EQ(samples.text("evaluation"),
+            "4 evaluation samples could not be read and were left out: a.jpg: damaged; b; c; and 1 more");
+}
+
 TEST(Loader, EndsWhenEverySampleIsBad) {
   const CountingDataset data(3, {0, 1, 2});
   Loader loader(data, {.batch_size = 2, .workers = 2, .max_bad_samples = 100});
-  EXPECT_THROW(loader.next(), Error);
+  EXPECT_NE(get_error([&] { loader.next(); }).find("every sample of the data set is bad; the first: "),
+            std::string::npos);
 }
 
 TEST(Loader, RethrowsAWorkersExceptionInBatchOrder) {

@@ -11,6 +11,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 
 namespace ptrain {
 namespace {
@@ -67,6 +70,15 @@ TEST(IdxReader, RefusesDamageTrailingBytesAndAbsurdHeaders) {
   EXPECT_NE(get_error_message([] { parse_idx(make_idx({4}, ramp(4)), "labels", 3); }).find("magic"), std::string::npos);
 }
 
+TEST(IdxReader, TakesNamesWithADot) {
+  const TemporaryDirectory directory;
+  for (const std::string prefix : {"train", "t10k"}) {
+    directory.write(prefix + "-images.idx3-ubyte", make_idx({2, 28, 28}, ramp(2 * 28 * 28)));
+    directory.write(prefix + "-labels.idx1-ubyte.gz", gzip(make_idx({2}, {0, 1})));
+  }
+  EXPECT_EQ(open_dataset({.source = "idx", .path = directory.path().string()}, Split::train)->size(), 2);
+}
+
 TEST(IdxReader, RefusesLabelOutOfRangeAndCountsThatDiffer) {
   const TemporaryDirectory directory;
   write_idx_pair(directory, "train", 12);
@@ -117,9 +129,81 @@ TEST(ImageFolder, SaysWhatItExpected) {
   directory.write("train/a.jpg", std::string("no classes"));
   EXPECT_NE(error().find("has no class directories"), std::string::npos);
   std::filesystem::create_directories(directory.path() / "train/cat");
-  EXPECT_NE(error().find("has no samples"), std::string::npos);
+  EXPECT_NE(error().find("train/cat: the class has no samples; expected *.jpg"), std::string::npos) << error();
+  directory.write("train/cat/a.webp", std::string("another format"));
+  EXPECT_NE(error().find("train/cat: the class has no samples, but 1 .webp"), std::string::npos) << error();
   settings.path = "/nonexistent";
   EXPECT_EQ(error(), "/nonexistent: no such directory");
+}
+
+TEST(ImageFolder, ReadsFoldersBelowAClassAndFollowsLinks) {
+  const TemporaryDirectory directory;
+  const auto image = encode_png(make_picture(8, 8), 8, 8, 2, 8);
+  directory.write("train/cat/a.png", image);
+  directory.write("train/cat/indoor/2024/b.JFIF", encode_jpeg(make_picture(8, 8), 8, 8, JpegKind::rgb));
+  directory.write("elsewhere/c.png", image);
+  std::filesystem::create_directory_symlink(directory.path() / "elsewhere", directory.path() / "train/dog");
+  std::filesystem::create_directory_symlink(directory.path() / "train/cat", directory.path() / "train/cat/indoor/loop");
+  directory.write("train/cat/notes.txt", std::string("x"));
+  directory.write("train/cat/.hidden.png", std::string("x"));
+  directory.write("train/__MACOSX/._a.png", std::string("x"));
+  directory.write("train/loose.png", image);
+  const auto data = open_dataset({.source = "image_folder", .path = directory.path().string()}, Split::train);
+  ASSERT_EQ(data->size(), 3);
+  EXPECT_EQ(data->info().class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_TRUE(data->origin(1).file.ends_with("train/cat/indoor/2024/b.JFIF")) << data->origin(1).file;
+  EXPECT_TRUE(data->origin(2).file.ends_with("train/dog/c.png")) << data->origin(2).file;
+  ASSERT_EQ(data->notes().size(), 3u);
+  EXPECT_TRUE(data->notes()[0].ends_with("train/__MACOSX: left out")) << data->notes()[0];
+  EXPECT_TRUE(data->notes()[1].ends_with("train: 1 image in no class left out")) << data->notes()[1];
+  EXPECT_NE(data->notes()[2].find("train: passed over 1 .txt; "), std::string::npos) << data->notes()[2];
+}
+
+TEST(ImageFolder, OrdersClassesThatAreNumbersAsNumbers) {
+  const TemporaryDirectory directory;
+  const auto image = encode_png(make_picture(8, 8), 8, 8, 2, 8);
+  for (int i = 0; i < 12; ++i) directory.write(fmt::format("train/{}/a.png", i), image);
+  const DataSettings settings{.source = "image_folder", .path = directory.path().string()};
+  const auto data = open_dataset(settings, Split::train);
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(data->info().class_names[static_cast<std::size_t>(i)], std::to_string(i));
+    EXPECT_EQ(data->label(i), i);
+    EXPECT_NE(data->origin(i).file.find(fmt::format("train/{}/a.png", i)), std::string::npos);
+  }
+  ASSERT_EQ(data->notes().size(), 1u);
+  EXPECT_NE(data->notes()[0].find("whole numbers"), std::string::npos) << data->notes()[0];
+  directory.write("train/cat/a.png", image);
+  EXPECT_EQ(open_dataset(settings, Split::train)->info().class_names[2], "10") << "not all are numbers";
+}
+
+TEST(ImageFolder, TakesTwoUnicodeFormsForOneClass) {
+  const TemporaryDirectory directory;
+  const auto image = encode_png(make_picture(8, 8), 8, 8, 2, 8);
+  directory.write("train/caf\xc3\xa9/a.png", image);
+  directory.write("val/cafe\xcc\x81/b.png", image);
+  const DataSettings settings{.source = "image_folder", .path = directory.path().string(), .image_size = 8};
+  const auto eval = open_dataset(settings, Split::eval);
+  EXPECT_EQ(eval->info().class_names, std::vector<std::string>{"caf\xc3\xa9"});
+  EXPECT_EQ(load_image(*eval, 0).label, 0);
+  directory.write("train/cafe\xcc\x81/a.png", image);
+  EXPECT_NE(get_error_message([&] { open_dataset(settings, Split::train); }).find("two Unicode forms"),
+            std::string::npos);
+}
+
+TEST(Dataset, FingerprintChangesWithLabelsAndNames) {
+  const TemporaryDirectory directory;
+  const auto image = encode_png(make_picture(8, 8), 8, 8, 2, 8);
+  for (const char* name : {"cat/a", "cat/b", "dog/c"}) directory.write(fmt::format("train/{}.png", name), image);
+  const auto fingerprint = [&] {
+    return open_dataset({.source = "image_folder", .path = directory.path().string()}, Split::train)->fingerprint();
+  };
+  const std::uint64_t first = fingerprint();
+  EXPECT_EQ(fingerprint(), first);
+  std::filesystem::rename(directory.path() / "train/cat/b.png", directory.path() / "train/dog/b.png");
+  const std::uint64_t moved = fingerprint();
+  EXPECT_NE(moved, first);
+  std::filesystem::rename(directory.path() / "train/dog/b.png", directory.path() / "train/dog/d.png");
+  EXPECT_NE(fingerprint(), moved);
 }
 
 TEST(ImageFolder, ReportsACorruptFileAsABadSample) {
@@ -205,7 +289,7 @@ class Packed : public ::testing::Test {
   }
   std::filesystem::path pack(Split split, const PackOptions& options = {}) const {
     const std::filesystem::path file = directory.path() / pack_name(split);
-    pack_folder(directory.path(), split, file, options, [](std::int64_t, std::int64_t) {});
+    pack_folder(directory.path(), split, file, options, [](std::int64_t, std::int64_t) {}).file.commit();
     return file;
   }
   DataSettings settings(const std::string& source) const {
@@ -255,6 +339,34 @@ TEST_F(Packed, ThatShrinksWhileItIsReadIsAnError) {
   std::filesystem::resize_file(file, 0);
   const std::string message = get_error_message([&] { load_image(*dataset, 0); });
   EXPECT_NE(message.find("train.pack: it became shorter"), std::string::npos) << message;
+}
+
+TEST_F(Packed, ThatIsWrittenAnewWhileItIsReadIsAnError) {
+  const std::filesystem::path file = pack(Split::train);
+  const auto dataset = open_dataset(settings("packed"), Split::train);
+  load_image(*dataset, 0);
+  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(100).put('x');
+  std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
+  const std::string message = get_error_message([&] { load_image(*dataset, 0); });
+  EXPECT_NE(message.find("train.pack: was replaced or written to"), std::string::npos) << message;
+}
+
+TEST_F(Packed, TakesTheClassesOfTheTrainingPack) {
+  pack(Split::train);
+  std::filesystem::remove_all(directory.path() / "train");
+  std::filesystem::rename(directory.path() / "val/dog", directory.path() / "val/bird");
+  std::filesystem::copy(directory.path() / "val", directory.path() / "train", std::filesystem::copy_options::recursive);
+  pack(Split::eval);
+  const auto error = [&] { return get_error_message([&] { open_dataset(settings("packed"), Split::eval); }); };
+  EXPECT_NE(error().find("val.pack: class \"bird\" does not occur in"), std::string::npos) << error();
+  for (const char* split : {"train", "val"}) {
+    std::filesystem::remove_all(directory.path() / split / "cat");
+    std::filesystem::rename(directory.path() / split / "bird", directory.path() / split / "dog");
+  }
+  pack(Split::eval);
+  const auto eval = open_dataset(settings("packed"), Split::eval);
+  EXPECT_EQ(eval->info().class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(eval->label(0), 1);
 }
 
 TEST_F(Packed, RefusesEveryTruncationAndEveryDamagedByteOfItsTables) {

@@ -1,5 +1,7 @@
 // Resizing and augmentation.
 #include "core/data/image/image_transform.h"
+
+#include "core/io/atomic_file.h"
 #include "tests/unit/data/test_files.h"
 
 #include <gtest/gtest.h>
@@ -244,6 +246,127 @@ TEST(ImageTransform, JpegAndPngOfAPictureGiveTheSameInput) {
       EXPECT_LE(worst, 12) << size;
     }
   }
+}
+
+/// EXIF data that has only the orientation, in either byte order.
+std::string exif(int tag, bool big_endian) {
+  const std::string entry_of_big("MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1\0?\0\0\0\0\0\0", 26);
+  const std::string entry_of_little("II*\0\x08\0\0\0\1\0\x12\1\3\0\1\0\0\0?\0\0\0\0\0\0\0", 26);
+  std::string data = big_endian ? entry_of_big : entry_of_little;
+  data[data.find('?')] = static_cast<char>(tag);
+  return data;
+}
+
+std::vector<std::uint8_t> inserted(std::vector<std::uint8_t> file, std::ptrdiff_t at, const std::string& bytes) {
+  file.insert(file.begin() + at, bytes.begin(), bytes.end());
+  return file;
+}
+
+std::vector<std::uint8_t> jpeg_with(const std::vector<std::uint8_t>& jpeg, const std::string& exif) {
+  const std::string content = std::string("Exif\0\0", 6) + exif;
+  return inserted(jpeg, 2, std::string("\xff\xe1\0", 3) + static_cast<char>(content.size() + 2) + content);
+}
+
+/// Behind the header, whose chunk takes 25 bytes.
+std::vector<std::uint8_t> png_with(const std::vector<std::uint8_t>& png, const std::string& exif) {
+  const std::string chunk = "eXIf" + exif;
+  const std::uint32_t check = crc32(std::as_bytes(std::span(chunk)));
+  std::string bytes = std::string("\0\0\0", 3) + static_cast<char>(exif.size()) + chunk;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(check >> shift);
+  return inserted(png, 33, bytes);
+}
+
+/// PIL's ImageOps.exif_transpose: where the pixel at (x, y) of the result comes from, in an image of w x h.
+std::pair<int, int> source_of(int tag, int x, int y, int w, int h) {
+  switch (tag) {
+    case 2:
+      return {w - 1 - x, y};  // FLIP_LEFT_RIGHT
+    case 3:
+      return {w - 1 - x, h - 1 - y};  // ROTATE_180
+    case 4:
+      return {x, h - 1 - y};  // FLIP_TOP_BOTTOM
+    case 5:
+      return {y, x};  // TRANSPOSE
+    case 6:
+      return {y, h - 1 - x};  // ROTATE_270, which PIL counts against the clock
+    case 7:
+      return {w - 1 - y, h - 1 - x};  // TRANSVERSE
+    case 8:
+      return {w - 1 - y, x};  // ROTATE_90
+    default:
+      return {x, y};
+  }
+}
+
+TEST(Exif, ImagesAreTurnedAsPillowTurnsThem) {
+  constexpr int width = 5, height = 3;
+  const auto picture = make_picture(width, height);
+  const auto png = encode_png(picture, width, height, PNG_COLOR_TYPE_RGB, 8);
+  const auto jpeg = encode_jpeg(picture, width, height, JpegKind::rgb);
+  std::vector<std::uint8_t> stored, pixels;
+  for (const bool is_png : {true, false}) {
+    const DecodedImage before = decode_image(is_png ? png : jpeg, "stored", stored);
+    for (int tag = 0; tag <= 9; ++tag) {
+      for (const bool big_endian : {true, false}) {
+        const std::string data = exif(tag, big_endian);
+        const auto file = is_png ? png_with(png, data) : jpeg_with(jpeg, data);
+        const DecodedImage image = decode_image(file, "turned", pixels);
+        const bool swaps = tag >= 5 && tag <= 8;
+        ASSERT_EQ(std::pair(image.width, image.height), swaps ? std::pair(height, width) : std::pair(width, height));
+        for (int y = 0; y < image.height; ++y) {
+          for (int x = 0; x < image.width; ++x) {
+            const auto [from_x, from_y] = source_of(tag, x, y, width, height);
+            const std::uint8_t* from =
+                before.view.pixels + before.view.stride * static_cast<std::size_t>(from_y) + 3 * from_x;
+            const std::uint8_t* to = image.view.pixels + image.view.stride * static_cast<std::size_t>(y) + 3 * x;
+            ASSERT_TRUE(std::equal(from, from + 3, to)) << tag << " at " << x << ", " << y;
+          }
+        }
+        EXPECT_EQ(decode_image(file, "stored", pixels, ImageOrientation::stored).width, width);
+      }
+    }
+  }
+}
+
+TEST(Exif, AReducedJpegIsTurnedToo) {
+  constexpr int width = 400, height = 300;
+  const auto picture = make_picture(width, height);
+  Scratch scratch;
+  for (int tag = 2; tag <= 8; ++tag) {
+    const bool swaps = tag >= 5;
+    const int seen_width = swaps ? height : width, seen_height = swaps ? width : height;
+    std::vector<std::uint8_t> upright;
+    for (int y = 0; y < seen_height; ++y) {
+      for (int x = 0; x < seen_width; ++x) {
+        const auto [from_x, from_y] = source_of(tag, x, y, width, height);
+        const auto from = picture.begin() + 3 * (from_y * width + from_x);
+        upright.insert(upright.end(), from, from + 3);
+      }
+    }
+    const auto seen = encode_jpeg(upright, seen_width, seen_height, JpegKind::rgb);
+    const auto turned = jpeg_with(encode_jpeg(picture, width, height, JpegKind::rgb), exif(tag, true));
+    for (const Augmentation augment : {Augmentation::none, Augmentation::random_resized_crop}) {
+      std::vector<std::uint8_t> a(32 * 48 * 3), b(a.size());
+      SampleRandom first(5, 0, tag), second(5, 0, tag);
+      ImageTransform({32, 48}, augment).apply_encoded(seen, "seen", first, scratch, a);
+      ImageTransform({32, 48}, augment).apply_encoded(turned, "turned", second, scratch, b);
+      int worst = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+      EXPECT_LE(worst, 12) << tag;
+    }
+  }
+}
+
+TEST(Exif, DamagedDataLeavesTheImageAsStored) {
+  const auto jpeg = encode_jpeg(make_picture(5, 3), 5, 3, JpegKind::rgb);
+  const std::string whole = exif(6, true);
+  std::vector<std::uint8_t> pixels;
+  for (std::size_t keep = 0; keep < 20; ++keep) {
+    EXPECT_EQ(decode_image(jpeg_with(jpeg, whole.substr(0, keep)), "cut", pixels).width, 5) << keep;
+  }
+  std::string far = whole;
+  far[4] = '\xff';
+  EXPECT_EQ(decode_image(jpeg_with(jpeg, far), "far", pixels).width, 5);
 }
 
 /// Stands for a device: answers with pixels of one colour, or with none.

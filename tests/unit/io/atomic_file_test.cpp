@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -50,6 +51,25 @@ TEST(AtomicFile, WithoutCommitLeavesTheOldFileAndNoTemporary) {
   }
   EXPECT_EQ(read_file(directory / "a.txt"), "old");
   EXPECT_EQ(directory.entries(), 1);
+}
+
+TEST(AtomicFile, RemovesWhatKilledWritersOfTheSameFileLeft) {
+  const TemporaryDirectory directory;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    AtomicFile file(directory / "a.txt"), other(directory / "b.txt");
+    file.write("half");
+    ::_exit(0);  // as a kill: no destructor runs
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(directory.entries(), 2);
+  AtomicFile live(directory / "a.txt");
+  EXPECT_EQ(directory.entries(), 2) << "what was left of b.txt, and the new one";
+  write_file_atomic(directory / "a.txt", "whole");
+  EXPECT_EQ(directory.entries(), 3) << "a writer that lives keeps its file";
+  live.commit();
+  EXPECT_EQ(read_file(directory / "a.txt"), "");
 }
 
 TEST(AtomicFile, FailedWriteLeavesTheOldFileAndNoTemporary) {

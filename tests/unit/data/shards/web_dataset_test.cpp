@@ -67,6 +67,15 @@ TEST(Tar, TakesAPaxHeadersSize) {
   EXPECT_EQ(members[1].path, "next");
 }
 
+TEST(Tar, ReadsOnBehindTheEndOfAJoinedArchive) {
+  const std::string first = tar_member("a", "1") + tar_end(), second = tar_member("b", "2") + tar_end();
+  const auto members = get_members(first + std::string(9216, '\0') + second);
+  ASSERT_EQ(members.size(), 2u);
+  EXPECT_EQ(members[1].path, "b");
+  EXPECT_NE(get_error([&] { get_members(first + std::string(512, 'x')); }).find("byte 2048: the checksum"),
+            std::string::npos);
+}
+
 TEST(Tar, RefusesEveryTruncationAndEveryDamagedHeader) {
   const std::string whole = image_member("a.jpg") + tar_member("a.cls", "1");
   EXPECT_EQ(get_members(whole + std::string(512, '\0')).size(), 2u);
@@ -121,13 +130,28 @@ TEST(WebDataset, MakesSamplesOfMembersWithOneKey) {
       std::vector<std::string>{"x/0.jpg=7"});
 }
 
+TEST(WebDataset, TakesTheOnlyImageAndLabelOfOtherNames) {
+  EXPECT_EQ(get_samples(image_member("0.image.jpg") + tar_member("0.label.cls", "3") + image_member("1.jpg") +
+                        tar_member("1.label.cls", "4") + tar_end()),
+            (std::vector<std::string>{"0.image.jpg=3", "1.jpg=4"}));
+  EXPECT_EQ(get_samples(image_member("photo.001.jpg") + tar_member("photo.001.cls", "1") +
+                        image_member("photo.002.jpg") + tar_member("photo.002.cls", "2") + tar_end()),
+            (std::vector<std::string>{"photo.001.jpg=1", "photo.002.jpg=2"}));
+  EXPECT_NE(tar_refusal(image_member("0.left.jpg") + image_member("0.right.jpg") + tar_member("0.cls", "1") + tar_end())
+                .find("sample \"0\" has 2 images (.left.jpg, .right.jpg); expected one"),
+            std::string::npos);
+  EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.a.cls", "1") + tar_member("0.b.cls", "2") + tar_end())
+                .find("has .a.cls and .b.cls: which is its class?"),
+            std::string::npos);
+}
+
 TEST(WebDataset, RefusesWhatIsNoSample) {
   const std::string sample = image_member("x/0.jpg") + tar_member("x/0.cls", "7");
   EXPECT_EQ(
       tar_refusal(sample + image_member("x/1.jpg") + tar_end()),
       "a.tar: byte 2048: sample \"x/1\" has no class (.cls, .json with a label, or .txt, directly after its image)");
   EXPECT_EQ(tar_refusal(tar_member("x/1.cls", "0") + sample + tar_end()),
-            "a.tar: byte 0: sample \"x/1\" has no image (.jpg, .jpeg or .png directly after its other members)");
+            "a.tar: byte 0: sample \"x/1\" has no image (.jpg, .jpeg, .jfif or .png directly after its other members)");
   EXPECT_NE(tar_refusal(image_member("0.jpg") + image_member("0.png") + tar_end()).find("is a second image"),
             std::string::npos);
   EXPECT_NE(tar_refusal(tar_member("0.jpg", "") + tar_end()).find("an empty image"), std::string::npos);
@@ -141,9 +165,9 @@ TEST(WebDataset, RefusesWhatIsNoSample) {
             std::string::npos);
   EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.cls", "\xff") + tar_end()).find("not UTF-8"),
             std::string::npos);
-  EXPECT_NE(
-      tar_refusal(image_member("0.jpg") + tar_member("0.cls", std::string(5000, '1'))).find("label of 5000 bytes"),
-      std::string::npos);
+  EXPECT_NE(tar_refusal(image_member("0.jpg") + tar_member("0.cls", std::string(5000, '1')) + tar_end())
+                .find("label of 5000 bytes"),
+            std::string::npos);
 }
 
 }  // namespace
