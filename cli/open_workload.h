@@ -9,6 +9,8 @@ namespace ptrain {
 /// `device_index`: the GPU, if the device is one. Resolves model.classes from the data if not set. Throws Error when
 /// the device is unavailable, the data cannot be read or model and data do not fit.
 Workload open_workload(Config& config, int device_index = 0);
+/// The same for an evaluation: the data's classes are matched by name with those of model.json beside model.weights.
+Workload open_evaluation_workload(Config& config, int device_index = 0);
 /// The same without a backend.
 Workload open_data_and_model(Config& config);
 

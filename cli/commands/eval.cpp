@@ -1,6 +1,7 @@
 // ptrain eval: evaluates weights or a checkpoint, without training.
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/open_workload.h"
 #include "cli/run_tools.h"
 #include "core/base/errors.h"
 #include "core/train/run/training_run.h"
@@ -17,7 +18,9 @@ void eval(const ConfigOptions& options) {
     fail_usage("eval: nothing to evaluate; give -o model.weights=FILE or --resume auto|CHECKPOINT");
   }
   if (!loaded.config.eval.any()) loaded.config.eval.every_epochs = 1;
-  run_with_report(loaded, make_run_tools(options.console()), OutputUse::evaluation, [](Trainer& trainer) {
+  RunTools tools = make_run_tools(options.console());
+  tools.open_workload = open_evaluation_workload;
+  run_with_report(loaded, tools, OutputUse::evaluation, [](Trainer& trainer) {
     trainer.require_trained_weights();
     trainer.evaluate_now();
     trainer.write_predictions();

@@ -5,6 +5,7 @@
 #include "core/base/errors.h"
 #include "core/config/text.h"
 #include "core/io/atomic_file.h"
+#include "core/io/free_output.h"
 
 #include <fmt/format.h>
 
@@ -29,6 +30,7 @@ const Exporter& find_exporter(const std::string& name) {
 }
 
 void export_report(const ExportOptions& options) {
+  require_free_output("--out", options.output, {options.report});
   const std::string text = find_exporter(options.format).write(read_export_input(options.report));
   if (options.output.empty()) {
     fmt::print("{}", text);

@@ -5,6 +5,7 @@
 #include "core/analysis/history/history_page.h"
 #include "core/base/standard_streams.h"
 #include "core/io/atomic_file.h"
+#include "core/io/free_output.h"
 
 #include <fmt/format.h>
 
@@ -30,6 +31,7 @@ std::string rendered(const History& history, const std::string& format) {
 }
 
 void show(const HistoryOptions& options) {
+  require_free_output("--out", options.out, {options.folder}, "ptrain.history");
   std::vector<std::string> left_out;
   const std::vector<SavedSweep> sweeps = load_saved_sweeps(options.folder, left_out);
   History history = find_history(options.folder, sweeps, options.rule);

@@ -8,6 +8,7 @@
 #include "core/infer/generation.h"
 #include "core/infer/inference.h"
 #include "core/infer/prediction_format.h"
+#include "core/io/free_output.h"
 #include "core/report/json_file.h"
 #include "core/report/progress.h"
 
@@ -101,20 +102,30 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
       std::min(options.max_length, static_cast<std::int64_t>(longest->size()) + arguments.generation.tokens);
   TextGenerator generator(opened, *backend, options);
   fmt::print("{}", generation_header(format));
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0, full = 0;
   const Stopwatch watch;
   generator.run(prompts, arguments.generation, [&](const Generation& one) {
     tokens += one.tokens;
+    full += one.is_full ? 1 : 0;
     fmt::print("{}", generation_line(format, one));
     std::fflush(stdout);
   });
   print_error_line(fmt::format("{} tokens in {:.2f} s: {:.1f}/s", tokens, watch.seconds(),
                                static_cast<double>(tokens) / watch.seconds()));
+  if (full == 0) return;
+  print_error_line(fmt::format(
+      "note: {} of {} texts end before --tokens {}: the model reads at most {} tokens, the prompt's included "
+      "(data.max_length of its training; model.max_positions, here {}, does not raise that)",
+      full, prompts.size(), arguments.generation.tokens, opened.trained.data.max_length,
+      opened.trained.config.model.max_positions));
 }
 
 void infer(const InferArguments& arguments) {
   const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
   const LoadedModel opened = open_model(arguments.deploy.model);
+  std::vector<std::filesystem::path> read{opened.trained.folder, arguments.deploy.model};
+  read.insert(read.end(), arguments.inputs.begin(), arguments.inputs.end());
+  require_free_output("--report", arguments.report, read, "ptrain.infer", FolderInputs::are_inputs);
   if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());

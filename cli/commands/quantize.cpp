@@ -10,6 +10,7 @@
 #include "core/cpu/onednn/int8_work.h"
 #include "core/deploy/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
+#include "core/io/free_output.h"
 #include "core/report/json_file.h"
 
 #include <fmt/format.h>
@@ -92,6 +93,10 @@ void quantize(const QuantizeArguments& arguments) {
   require_images_or_sentences(opened.trained, "quantize does not support");
   if (opened.trained.document.quantization) fail("{}: is quantized already", opened.trained.folder.string());
   const std::unique_ptr<Backend> backend = cpu::make_backend();
+  std::vector<std::filesystem::path> read{opened.trained.folder, arguments.model};
+  read.insert(read.end(), arguments.calibrate.begin(), arguments.calibrate.end());
+  read.insert(read.end(), arguments.evaluate.begin(), arguments.evaluate.end());
+  require_free_output("--report", arguments.report, read, "ptrain.quantize", FolderInputs::are_inputs);
   const std::unique_ptr<InferenceDataset> all = open_inputs(opened.trained, arguments.calibrate, arguments.inputs);
   const std::unique_ptr<InferenceDataset> calibration = sample_evenly(*all, arguments.samples);
   const std::unique_ptr<InferenceDataset> others =

@@ -10,6 +10,7 @@
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
 #include "core/io/atomic_file.h"
+#include "core/io/free_output.h"
 
 #include <fmt/format.h>
 
@@ -73,6 +74,7 @@ void table(const TableOptions& options) {
   if (!options.check.empty()) return check_document(options.check);
   if (!options.update.empty()) return update_document(options.update);
   if (options.paths.empty()) fail_usage("table: expected reports or folders, or --check DOCUMENT");
+  require_free_output("--out", options.output, {options.paths.begin(), options.paths.end()}, "ptrain.table");
   const std::string text = rendered(options);
   if (options.output.empty()) {
     fmt::print("{}", text);

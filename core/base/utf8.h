@@ -12,4 +12,9 @@ std::size_t utf8_length(std::string_view text);
 /// Whether `bytes` are well-formed UTF-8, which JSON requires.
 bool is_utf8(std::string_view text);
 
+/// `text` without the byte order mark that it may begin with: a sign that it is UTF-8, and no part of it.
+inline std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
+}
+
 }  // namespace ptrain

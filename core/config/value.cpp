@@ -181,6 +181,38 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+/// Takes the first item off a list's text, and the comma after it. Quotes are those of YAML: in single ones a doubled
+/// quote is one, in double ones a backslash escapes a quote or a backslash.
+YamlValue take_item(std::string_view& text, const Target& target) {
+  const std::string_view whole = text = trim(text);
+  YamlValue item = scalar("");
+  item.quoted = text.starts_with('"') || text.starts_with('\'');
+  if (!item.quoted) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    item.text = trim(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    return item;
+  }
+  const char quote = text.front();
+  std::size_t at = 1;
+  for (; at < text.size(); ++at) {
+    const bool escapes = quote == '"' ? text[at] == '\\' : text.substr(at).starts_with("''");
+    if (escapes) {
+      if (++at == text.size()) break;
+    } else if (text[at] == quote) {
+      break;
+    }
+    item.text.push_back(text[at]);
+  }
+  const std::string_view rest = at < text.size() ? trim(text.substr(at + 1)) : "";
+  if (at >= text.size() || !(rest.empty() || rest.starts_with(','))) {
+    fail_usage("{}: {}: expected items in matching quotes with commas between them, got {}", target.where,
+               target.key.name, shown(whole));
+  }
+  text = rest.empty() ? rest : rest.substr(1);
+  return item;
+}
+
 }  // namespace
 
 nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where) {
@@ -207,11 +239,7 @@ nlohmann::json check_text(const Key& key, std::string_view text, std::string_vie
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trim(text.substr(1, text.size() - 2));
   YamlValue list;
   list.kind = YamlValue::Kind::list;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    list.items.push_back(scalar(trim(text.substr(0, comma))));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
+  while (!text.empty()) list.items.push_back(take_item(text, {key, where}));
   return check_value(key, list, where);
 }
 

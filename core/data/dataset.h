@@ -7,6 +7,7 @@
 #include "core/data/batch.h"
 #include "core/data/sample_random.h"
 #include "core/data/tensor_names.h"
+#include "core/data/text/text_table.h"
 #include "core/io/image_decoder.h"
 
 #include <array>
@@ -42,6 +43,8 @@ struct DatasetInfo {
   // Text and tokens: ids and token types [max_length]; every id is below vocab_size.
   int max_length = 0;
   int vocab_size = 0;
+  ColumnNames columns;     // those of the table that was read; empty without a header
+  bool are_pairs = false;  // whether a sample is two sentences
 
   // Tables: dense features f32 [numbers] and ids of categorical ones [categories], each below hash_buckets.
   int numbers = 0;

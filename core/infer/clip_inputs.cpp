@@ -76,8 +76,7 @@ std::unique_ptr<InferenceDataset> open_clip_inputs(const ModelArtifact& model,
       add(argument, model.data, clips);
       continue;
     }
-    for (const InputLine& line : split_lines(read_standard_input(), "standard input"))
-      add(line.text, model.data, clips);
+    for (const std::string& path : read_paths()) add(path, model.data, clips);
   }
   return std::make_unique<ClipInputs>(model.data, std::move(clips));
 }

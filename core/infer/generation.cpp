@@ -77,8 +77,9 @@ class Texts {
         text.ids.push_back(id);
         ++text.result.tokens;
       }
-      text.open = !text.result.ended && text.result.tokens < options_.tokens &&
-                  static_cast<std::int64_t>(text.ids.size()) < data_.max_length;
+      text.result.is_full = !text.result.ended && text.result.tokens < options_.tokens &&
+                            static_cast<std::int64_t>(text.ids.size()) == data_.max_length;
+      text.open = !text.result.ended && !text.result.is_full && text.result.tokens < options_.tokens;
     }
   }
 
@@ -135,6 +136,13 @@ std::vector<std::string> read_prompts(const std::vector<std::string>& arguments,
   std::vector<std::string> prompts;
   for (const std::string& argument : arguments) {
     for (InputLine& line : lines_of_argument(argument, "a .txt file, a text", notes)) {
+      if (line.text.empty()) {
+        fail("{}:{}: is empty; a prompt needs a token to go on from",
+             argument == "-"    ? "standard input"
+             : argument.empty() ? "the command line"
+                                : argument,
+             line.number);
+      }
       prompts.push_back(std::move(line.text));
     }
   }
@@ -162,6 +170,12 @@ void TextGenerator::run(const std::vector<std::string>& prompts, const Generatio
   }
 }
 
+/// Why a text has no more tokens, in the words of JSON lines.
+static std::string_view end_reason(const Generation& generation) {
+  if (generation.ended) return "end of text";
+  return generation.is_full ? "max_length" : "tokens";
+}
+
 std::string generation_header(PredictionFormat format) {
   return format == PredictionFormat::csv ? "input,text,ended\n" : "";
 }
@@ -171,11 +185,9 @@ std::string generation_line(PredictionFormat format, const Generation& generatio
     case PredictionFormat::text:
       return generation.prompt + generation.text + "\n";
     case PredictionFormat::jsonl: {
-      const nlohmann::ordered_json line{{"input", generation.prompt},
-                                        {"text", generation.text},
-                                        {"input_tokens", generation.prompt_tokens},
-                                        {"tokens", generation.tokens},
-                                        {"ended", generation.ended}};
+      const nlohmann::ordered_json line{
+          {"input", generation.prompt},  {"text", generation.text},   {"input_tokens", generation.prompt_tokens},
+          {"tokens", generation.tokens}, {"ended", generation.ended}, {"reason", end_reason(generation)}};
       return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
     }
     case PredictionFormat::csv:

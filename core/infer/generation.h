@@ -21,7 +21,8 @@ struct GenerationOptions {
 struct Generation {
   std::string prompt, text;  // text: generated, without the prompt
   std::int64_t prompt_tokens = 0, tokens = 0;
-  bool ended = false;  // by the model, with its end-of-text token
+  bool ended = false;    // by the model, with its end-of-text token
+  bool is_full = false;  // as long as the model reads, before options.tokens
 };
 
 /// Chooses the next token from `logits` over the vocabulary: sampled among the options' most likely ones by `uniform`,

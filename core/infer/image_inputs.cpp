@@ -120,8 +120,7 @@ std::unique_ptr<InferenceDataset> open_image_inputs(const ModelArtifact& model,
       add(argument, model.data, images);
       continue;
     }
-    for (const InputLine& line : split_lines(read_standard_input(), "standard input"))
-      add(line.text, model.data, images);
+    for (const std::string& path : read_paths()) add(path, model.data, images);
   }
   return std::make_unique<ImageInputs>(model.data, std::move(images));
 }

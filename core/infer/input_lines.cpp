@@ -12,14 +12,14 @@ namespace ptrain {
 
 std::vector<InputLine> split_lines(std::string_view text, const std::string& name) {
   std::vector<InputLine> lines;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!is_utf8(line) || line.find('\0') != line.npos) fail("{}:{}: not UTF-8 text", name, number);
-    if (!line.empty()) lines.push_back({std::string(line), number});
+    lines.push_back({std::string(line), number});
   }
   return lines;
 }
@@ -36,7 +36,17 @@ std::vector<InputLine> lines_of_argument(const std::string& argument, std::strin
   if (std::filesystem::exists(argument, error)) {
     fail("{}: expected {}, or - for standard input", argument, expected);
   }
+  if (argument.empty()) return {{"", 1}};
   return split_lines(argument, "the command line");
+}
+
+std::vector<std::string> read_paths() {
+  std::vector<std::string> paths;
+  for (InputLine& line : split_lines(read_standard_input(), "standard input")) {
+    if (line.text.empty()) fail("standard input:{}: is empty, expected a path", line.number);
+    paths.push_back(std::move(line.text));
+  }
+  return paths;
 }
 
 std::string read_standard_input() {

@@ -29,10 +29,18 @@ void ImageInput::describe(Fields& field) {
               "stored: images are read as they are stored; absent: they are turned upright by EXIF's orientation");
 }
 
+void TextColumns::describe(Fields& field) {
+  field("text", text, "name of the column with the text; empty: the table had no header");
+  field("second", second, "name of the column with the second sentence; empty: none, or no header");
+  field("label", label, "name of the column with the label; empty: the table had no header");
+  field("pairs", pairs, "whether its rows had two sentences");
+}
+
 void TextInput::describe(Fields& field) {
   field("max_length", max_length, "tokens, [CLS] and [SEP] included");
   field("lowercase", lowercase, "whether text is lower-cased and stripped of accents");
   field("vocabulary", vocabulary, "number of entries in the vocabulary");
+  field.maybe("columns", columns, "columns of the training table; absent for other data");
 }
 
 void FileCheck::describe(Fields& field) {
@@ -158,6 +166,10 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     data.max_length = number_of_key("data.max_length", document.text->max_length, where);
     if (data.max_length < least_length) fail("{}: text.max_length: expected at least {}", where, least_length);
     data.vocab_size = number_of_key("model.vocab_size", document.text->vocabulary, where);
+    if (const std::optional<TextColumns>& columns = document.text->columns) {
+      data.columns = {columns->text, columns->second, columns->label};
+      data.are_pairs = columns->pairs;
+    }
   }
   return data;
 }
@@ -224,6 +236,9 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
     if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
   } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
+    if (find_source_row(config.data.source).entry.reads_key("data.columns.text")) {
+      document.text->columns = {data.columns.first, data.columns.second, data.columns.label, data.are_pairs};
+    }
     if (find_source_row(config.data.source).entry.reads_key("data.vocab")) {
       const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);
       for (std::size_t i = 0; i < sources.size(); ++i) {

@@ -22,12 +22,21 @@ struct ImageInput {
   void describe(Fields& field);
 };
 
+/// The columns of the table that a model was trained on.
+struct TextColumns {
+  std::string text, second, label;
+  bool pairs = false;
+
+  void describe(Fields& field);
+};
+
 /// Preprocessing of text: WordPiece with the vocabulary in vocab.txt, or a
 /// byte-level BPE with vocab.json and merges.txt.
 struct TextInput {
   std::int64_t max_length = 0;
   bool lowercase = true;
   std::int64_t vocabulary = 0;
+  std::optional<TextColumns> columns = {};
 
   void describe(Fields& field);
 };

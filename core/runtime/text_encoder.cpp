@@ -2,6 +2,8 @@
 
 #include "core/base/errors.h"
 
+#include <algorithm>
+
 namespace ptrain {
 
 std::unique_ptr<Tokenizer> open_vocabulary(const ModelArtifact& model) {
@@ -20,8 +22,8 @@ std::unique_ptr<Tokenizer> open_vocabulary(const ModelArtifact& model) {
 
 Sentences split_sentences(std::string_view line) {
   const std::size_t tab = line.find('\t');
-  if (tab == line.npos) return {std::string(line), {}};
-  return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1))};
+  if (tab == line.npos) return {std::string(line), {}, false};
+  return {std::string(line.substr(0, tab)), std::string(line.substr(tab + 1)), false};
 }
 
 TextEncoder::TextEncoder(const ModelArtifact& model) : tokenizer_(open_vocabulary(model)) {}
@@ -31,9 +33,16 @@ std::int32_t TextEncoder::encode(const Sentences& text, Scratch& scratch, std::s
   scratch.first_ids.clear();
   scratch.second_ids.clear();
   tokenizer_->tokenize(text.first, scratch.first_ids);
-  const bool has_second = !text.second.empty();
+  const bool has_second = text.is_pair || !text.second.empty();
   if (has_second) tokenizer_->tokenize(text.second, scratch.second_ids);
   return tokenizer_->encode_pair(scratch.first_ids, scratch.second_ids, has_second, ids, token_types);
+}
+
+TokenCount TextEncoder::count_unknown(const Sentences& text) const {
+  std::vector<std::int32_t> ids;
+  tokenizer_->tokenize(text.first, ids);
+  tokenizer_->tokenize(text.second, ids);
+  return {static_cast<std::int64_t>(ids.size()), std::count(ids.begin(), ids.end(), tokenizer_->unknown_id())};
 }
 
 }  // namespace ptrain

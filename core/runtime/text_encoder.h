@@ -9,6 +9,7 @@ namespace ptrain {
 
 struct Sentences {
   std::string first, second;  // `second` is empty for single sentences
+  bool is_pair = false;       // whether an empty `second` is the second sentence of a pair
 };
 
 /// Splits a line at a tab into two sentences.
@@ -25,6 +26,8 @@ class TextEncoder {
   /// Writes ids and token types [max_length], padded, and returns the number of tokens before the padding.
   std::int32_t encode(const Sentences& text, Scratch& scratch, std::span<std::int32_t> ids,
                       std::span<std::int32_t> token_types) const;
+  /// Counts the tokens of `text`, and those that the vocabulary does not know.
+  TokenCount count_unknown(const Sentences& text) const;
 
  private:
   std::unique_ptr<Tokenizer> tokenizer_;

@@ -166,8 +166,9 @@ std::int64_t StepCounts::steps_until(double epochs) const {
   return phase->first_step + std::llround(epochs * static_cast<double>(phase->steps_per_epoch)) - phase->steps_before;
 }
 
-StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training) {
-  if (ranks.world_size() > 1 && !config.data.drop_last) {
+StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training, OutputUse use) {
+  const bool trains = use == OutputUse::training;
+  if (trains && ranks.world_size() > 1 && !config.data.drop_last) {
     fail_usage("data.drop_last: false is not exact with {} ranks, whose parts of an epoch's last batch would differ",
                ranks.world_size());
   }
@@ -176,13 +177,15 @@ StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& 
   for (TrainingStage& phase : counts.phases) {
     LoaderOptions options = loader_options(config, phase, ranks);
     options.workers = 0;
-    const std::int64_t batches = Loader(training, options).batches_per_epoch();
+    const bool is_short = training.size() < options.batch_size * options.world_size;
+    const std::int64_t batches = !trains && is_short ? 1 : Loader(training, options).batches_per_epoch();
     phase.micro_batches = phase.last_micro_batches = config.train.accumulate_steps;
     phase.steps_per_epoch = batches / phase.micro_batches;
     if (const std::int64_t left_over = batches % phase.micro_batches; left_over > 0 && !config.data.drop_last) {
       ++phase.steps_per_epoch;
       phase.last_micro_batches = left_over;
     }
+    if (phase.steps_per_epoch == 0 && !trains) phase.steps_per_epoch = 1;
     if (phase.steps_per_epoch == 0) {
       fail_usage("train.accumulate_steps: {} batches are fewer than a step of {}", batches,
                  config.train.accumulate_steps);

@@ -5,6 +5,7 @@
 #include "core/data/loader/loader.h"
 #include "core/model/model.h"
 #include "core/train/ranks.h"
+#include "core/train/settings.h"
 
 #include <string>
 #include <vector>
@@ -62,7 +63,8 @@ struct StepCounts {
 };
 
 /// Throws Error{usage} when an epoch of `training` makes no step or cannot be divided evenly, or a phase has no step.
-StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training);
+StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training,
+                       OutputUse use = OutputUse::training);
 
 /// Options of this rank's loader in a phase.
 LoaderOptions loader_options(const Config& config, const TrainingStage& phase, const Ranks& ranks);

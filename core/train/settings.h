@@ -13,6 +13,9 @@ namespace ptrain {
 
 struct StepCounts;
 
+/// What a run is for: evaluations take no training step.
+enum class OutputUse { training, evaluation };
+
 /// Settings of the data sets.
 DataSettings data_settings(const Config& config);
 LoaderOptions loader_options(const Config& config, Split split);

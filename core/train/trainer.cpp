@@ -49,14 +49,14 @@ void Trainer::flush_notes() {
   for (const std::string& note : backend_.take_notes()) observer_.on_note(note);
 }
 
-void Trainer::prepare() {
+void Trainer::prepare(OutputUse use) {
   const bool others_take_it_too = ranks_.several() && backend_.memory().host_reads_device();
   if (!others_take_it_too) require_memory(config_, backend_, model_, ranks_, plans_.figures().workspace_bytes);
   plans_.allocate();
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
   best_.restore(start_.best);
-  counts_ = count_steps(config_, ranks_, training_data_);
-  note_long_warm_up();
+  counts_ = count_steps(config_, ranks_, training_data_, use);
+  if (use == OutputUse::training) note_long_warm_up();
   step_runner_.emplace(
       config_, backend_, plans_, ranks_, counts_,
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });

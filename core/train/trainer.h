@@ -29,8 +29,9 @@ class Trainer {
   /// Compiles the plans; result() then has everything that is known before memory is allocated.
   void compile();
   /// Allocates memory and sets up the starting state: initial, loaded or resumed. Throws OutOfMemory likewise, now that
-  /// the kernels' workspace is known too.
-  void prepare();
+  /// the kernels' workspace is known too. Throws Error{usage} when training data for a step are missing, unless only
+  /// evaluations follow.
+  void prepare(OutputUse use = OutputUse::training);
   /// Trains to the end, or until a signal or divergence, as the result's status says. Throws Error on I/O.
   void train();
   /// Throws Error{failed} when neither weights nor a checkpoint gave every tensor.

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const ptrain::TableForm form : {ptrain::TableForm::tsv, ptrain::TableForm::csv, ptrain::TableForm::jsonl}) {
     for (const ptrain::ColumnNames& columns : {ptrain::ColumnNames{}, ptrain::ColumnNames{"a", "", "b"}}) {
       try {
-        ptrain::parse_text_table(text, "fuzz", form, ptrain::TableLabels::required, columns);
+        ptrain::parse_text_table(text, "fuzz", form, {.columns = columns});
       } catch (const ptrain::Error&) {
       }
     }

@@ -1,4 +1,5 @@
 // Criteo's click logs, memory-mapped: a line is parsed when a batch needs it.
+#include "core/base/utf8.h"
 #include "core/data/sources.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/table/line_index.h"
@@ -51,7 +52,7 @@ class CriteoDataset : public Dataset {
 
  private:
   static std::string_view view_text(const MappedFile& file) {
-    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+    return without_byte_order_mark({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
   }
 
   std::int32_t parse(std::int64_t index, std::span<float> numbers, std::span<std::int32_t> ids) const {

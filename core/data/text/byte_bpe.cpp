@@ -2,6 +2,7 @@
 #include "core/data/text/byte_bpe.h"
 
 #include "core/base/errors.h"
+#include "core/base/utf8.h"
 #include "core/data/text/bert_text.h"
 #include "core/io/atomic_file.h"
 
@@ -168,6 +169,7 @@ ByteBpe::Ids ByteBpe::read_vocabulary(std::string_view text, const std::string& 
 }
 
 void ByteBpe::read_merges(std::string_view text, const Ids& ids, const std::string& name) {
+  text = without_byte_order_mark(text);
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

@@ -1,9 +1,11 @@
 // Detects tables of texts that a user names: one file, or a folder with a file named train.
 #include "core/data/sources.h"
 #include "core/data/split.h"
+#include "core/data/text/label_classes.h"
 #include "core/data/text/text_table.h"
 
-#include <set>
+#include <algorithm>
+#include <iterator>
 
 namespace ptrain {
 namespace {
@@ -12,7 +14,7 @@ namespace fs = std::filesystem;
 
 /// "train.csv" of a folder that has one; empty if there is none.
 std::string table_named(const fs::path& folder, const std::string& stem) {
-  for (const char* ending : {".tsv", ".csv", ".jsonl", ".json"}) {
+  for (const char* ending : {".tsv", ".csv", ".jsonl", ".ndjson", ".json"}) {
     if (fs::is_regular_file(folder / (stem + ending))) return stem + ending;
   }
   return {};
@@ -35,11 +37,11 @@ FoundData find_text_table(const fs::path& path, const ColumnNames& columns) {
 }
 
 SampleCounts count_text_table(const DataSettings& settings) {
-  const TextTable table = read_text_table(fs::path(settings.path) / settings.train_file, {{}, settings.columns});
-  std::set<std::string> labels;
-  for (const TextRow& row : table.rows) labels.insert(row.label);
-  SampleCounts counts{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(labels.size())};
-  if (!table.note.empty()) counts.notes.push_back(table.note);
+  const TextTable table = read_text_table(fs::path(settings.path) / settings.train_file, {.columns = settings.columns});
+  LabelClasses classes = collect_classes(table);
+  SampleCounts counts{static_cast<std::int64_t>(table.rows.size()), static_cast<std::int64_t>(classes.names.size())};
+  counts.notes = table.notes;
+  std::ranges::move(classes.notes, std::back_inserter(counts.notes));
   return counts;
 }
 

@@ -73,6 +73,7 @@ class RunningText final : public Dataset {
     const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings.vocab_path, TextCase::keep);
     info_ = tokens_info(settings.max_length, tokenizer->vocab_size());
     const DecodedText decoded = decode_text(read_file(file_), file_, settings.encoding);
+    if (split == Split::train) notes_ = tokenizer->notes();
     if (!decoded.note.empty()) notes_.push_back(decoded.note);
     tokens_ = encode_text(*tokenizer, decoded.text);
     blocks_ = static_cast<std::int64_t>(tokens_.size()) / info_.max_length;

@@ -12,13 +12,13 @@
 namespace ptrain {
 namespace {
 
-constexpr std::array<std::string_view, 11> first_names{"sentence", "sentence1", "question1", "question",
-                                                       "premise",  "text",      "text_a",    "#1 string",
-                                                       "review",   "query",     "content"};
-constexpr std::array<std::string_view, 8> second_names{"sentence2", "question2", "hypothesis", "text_b",
-                                                       "#2 string", "answer",    "passage",    "sentence"};
-constexpr std::array<std::string_view, 8> label_names{"label", "gold_label", "is_duplicate", "quality",
-                                                      "class", "sentiment",  "labels",       "score"};
+constexpr std::array<std::string_view, 11> common_first_names{"sentence", "sentence1", "question1", "question",
+                                                              "premise",  "text",      "text_a",    "#1 string",
+                                                              "review",   "query",     "content"};
+constexpr std::array<std::string_view, 8> common_second_names{"sentence2", "question2", "hypothesis", "text_b",
+                                                              "#2 string", "answer",    "passage",    "sentence"};
+constexpr std::array<std::string_view, 8> common_label_names{"label", "gold_label", "is_duplicate", "quality",
+                                                             "class", "sentiment",  "labels",       "score"};
 constexpr std::size_t none = TableColumns::none;
 
 std::size_t find_named(const std::vector<std::string>& header, std::span<const std::string_view> names) {
@@ -36,8 +36,8 @@ TableColumns find_common_columns(std::vector<std::string> header) {
                    [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
   }
   TableColumns columns;
-  columns.first = find_named(header, first_names);
-  columns.second = find_named(header, second_names);
+  columns.first = find_named(header, common_first_names);
+  columns.second = find_named(header, common_second_names);
   columns.count = header.size();
   if (columns.first == columns.second) columns.second = none;  // "sentence" alone
   // QNLI's pair is question and sentence; "sentence" alone was found first.
@@ -48,7 +48,7 @@ TableColumns find_common_columns(std::vector<std::string> header) {
   }
   // MNLI has several annotators' labels; gold_label is the consensus.
   columns.label = find_named(header, std::array<std::string_view, 1>{"gold_label"});
-  if (columns.label == none) columns.label = find_named(header, label_names);
+  if (columns.label == none) columns.label = find_named(header, common_label_names);
   return columns;
 }
 
@@ -66,6 +66,36 @@ bool is_number(std::string_view field) {
          std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// Replaces the columns found by those that a model was trained on, where `header` has its text. Whether it has.
+bool take_learned(const std::vector<std::string>& header, const ColumnNames& learned, TableColumns& found) {
+  const auto find = [&](const std::string& name) {
+    return name.empty() ? none : find_named(header, std::array<std::string_view, 1>{name});
+  };
+  const std::size_t first = find(learned.first);
+  if (first == none) return false;
+  found.first = first;
+  found.second = find(learned.second);
+  if (const std::size_t label = find(learned.label); label != none) found.label = label;
+  if (found.label == found.first || found.label == found.second) found.label = none;
+  return true;
+}
+
+/// Whether a header's first name is that of a data frame's index: empty, or as pandas names it.
+bool begins_with_index(const std::vector<std::string>& header) {
+  return header.size() > 1 && header[0].starts_with("Unnamed: ");
+}
+
+/// Whether the first column counts the rows, from 0 or 1; tables of a few rows are not tested.
+bool counts_rows(const std::vector<std::vector<std::string>>& rows) {
+  constexpr std::size_t fewest_rows = 5;
+  if (rows.size() < fewest_rows || rows.front().size() < 2) return false;
+  const std::size_t start = rows.front()[0] == "1" ? 1 : 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i][0] != std::to_string(start + i)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string quoted_list(const std::vector<std::string>& names) {
@@ -77,15 +107,22 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return fmt::format("{}{}", fmt::join(quoted, ", "), names.size() > most_listed ? ", ..." : "");
 }
 
-TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name, TableLabels labels,
-                               const ColumnNames& columns) {
+TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name,
+                               const TextTableOptions& options) {
+  const ColumnNames& columns = options.columns;
   TableColumns found = find_common_columns(header);
-  const bool needs_label = labels == TableLabels::required;
+  const bool knows_text = take_learned(header, options.learned, found);
+  const bool needs_label = options.labels == TableLabels::required;
   if (!columns.any()) {
     if (needs_label && found.label == none) found.first = none;
+    if (found.first == none && begins_with_index(header)) {
+      fail("{}: cannot determine which columns have text and label, name them in data.columns; its columns are {}",
+           name, quoted_list(header));
+    }
     return found;
   }
-  const bool alone = !columns.first.empty();  // a named first sentence has a second one only if that is named too
+  // A named first sentence has a second one only if that is named too, or if the model was trained on pairs.
+  const bool alone = !columns.first.empty() && !(knows_text && !options.learned.second.empty());
   found.first = column_named(header, columns.first, name, found.first);
   found.second = column_named(header, columns.second, name, alone ? none : found.second);
   const std::size_t found_label = found.label == found.first || found.label == found.second ? none : found.label;
@@ -99,22 +136,32 @@ TableColumns columns_of_header(const std::vector<std::string>& header, const std
   return found;
 }
 
-TableColumns columns_of_data(const std::vector<std::string>& row, const std::string& name, std::int64_t line,
-                             TableLabels labels) {
+TableColumns columns_of_data(const std::vector<std::vector<std::string>>& rows, const std::string& name,
+                             std::int64_t line, TableLabels labels) {
+  const std::size_t skipped = counts_rows(rows) ? 1 : 0;
+  const auto row = std::span(rows.front()).subspan(skipped);
   const std::size_t count = row.size();
-  if (count == 1 && labels == TableLabels::optional) return {0, none, none, 1};
-  if (count == 2) {
-    return is_number(row[0]) && !is_number(row[1]) ? TableColumns{1, none, 0, 2} : TableColumns{0, none, 1, 2};
-  }
-  if (count == 3) {
-    return is_number(row[0]) && !is_number(row[2]) ? TableColumns{1, 2, 0, 3} : TableColumns{0, 1, 2, 3};
-  }
-  if (count == 4 && is_number(row[1]) && (row[2].empty() || row[2] == "*")) return {3, none, 1, 4};
+  const auto columns = [&](std::size_t first, std::size_t second, std::size_t label) {
+    const auto at = [&](std::size_t column) { return column == none ? none : column + skipped; };
+    return TableColumns{at(first), at(second), at(label), rows.front().size()};
+  };
+  if (count == 1 && labels == TableLabels::optional) return columns(0, none, none);
+  if (count == 2) return is_number(row[0]) && !is_number(row[1]) ? columns(1, none, 0) : columns(0, none, 1);
+  if (count == 3) return is_number(row[0]) && !is_number(row[2]) ? columns(1, 2, 0) : columns(0, 1, 2);
+  if (count == 4 && is_number(row[1]) && (row[2].empty() || row[2] == "*")) return columns(3, none, 1);
   fail(
       "{}:{}: cannot determine the columns from {} column(s) without a header; expected sentence and label, two "
       "sentences "
       "and a label, CoLA's four columns, a header such as \"sentence\tlabel\", or the columns' names in data.columns",
-      name, line, count);
+      name, line, row.size());
+}
+
+std::string describe_guess(const TableColumns& columns, const std::string& name) {
+  std::string text = fmt::format("{}: has no header; column {} is taken for the text", name, columns.first + 1);
+  if (columns.second != none) text += fmt::format(", {} for the second sentence", columns.second + 1);
+  if (columns.label != none) text += fmt::format(", {} for the label", columns.label + 1);
+  if (columns.count > 2 && columns.first == 1 && columns.label != 0) text += ", the first counts the rows";
+  return text;
 }
 
 }  // namespace ptrain

@@ -16,16 +16,19 @@ struct TableColumns {
   std::size_t count = 0;  // number of all columns
 };
 
-/// The columns of a table with `header`, its first row (or for JSON the first object's keys), by the names that the
-/// user gave or else by common ones. first == none if no name was given and none is known: the row is not a header.
-/// Throws Error{failed} naming `name`, the column and the existing ones.
-TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name, TableLabels labels,
-                               const ColumnNames& columns);
+/// The columns of a table with `header`, its first row (or for JSON the first object's keys): those in options.columns,
+/// or else those in options.learned that it has, or else by common names. first == none if no name was given and none
+/// is known: the row is not a header. Throws Error{failed} naming `name`, the column and the existing ones.
+TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name,
+                               const TextTableOptions& options);
 
-/// The columns of a table without a header, from their number and from which are numeric in the first row. Throws
-/// Error{failed} naming `name` and `line` if these are not conclusive.
-TableColumns columns_of_data(const std::vector<std::string>& row, const std::string& name, std::int64_t line,
-                             TableLabels labels);
+/// The columns of a table without a header, from the number of fields in its first `rows`, and from which are numeric.
+/// Throws Error{failed} naming `name` and `line` if these are not conclusive.
+TableColumns columns_of_data(const std::vector<std::vector<std::string>>& rows, const std::string& name,
+                             std::int64_t line, TableLabels labels);
+
+/// "t.csv: has no header; ...": what each column was taken for.
+std::string describe_guess(const TableColumns& columns, const std::string& name);
 
 /// The first twenty names in quotes, for a message.
 std::string quoted_list(const std::vector<std::string>& names);

@@ -108,6 +108,10 @@ std::string decode_as(std::string_view bytes, const std::string& name, TextEncod
 }  // namespace
 
 DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding) {
+  if (const std::size_t mark = bytes.size() - without_byte_order_mark(bytes).size();
+      mark > 0 && (encoding == TextEncoding::automatic || encoding == TextEncoding::utf8)) {
+    bytes.erase(0, mark);
+  }
   if (encoding == TextEncoding::utf8) return {std::move(bytes), {}};
   if (encoding != TextEncoding::automatic) return {decode_as(bytes, name, encoding, "data.encoding"), {}};
   const auto noted = [&](std::string text, TextEncoding found) {

@@ -12,10 +12,10 @@ struct DecodedText {
   std::string note;  // the detected encoding, one line; empty for UTF-8, or if the encoding was given
 };
 
-/// A file's content as UTF-8; `name` is for messages. TextEncoding::automatic detects UTF-16 by its byte order mark,
-/// then UTF-8 if it is well formed, else GB18030 (which includes GBK and GB2312) if it is valid and most characters are
-/// in GB2312. Throws Error{failed} naming `name`, the line and data.encoding if it is none of these, or not in the
-/// given encoding.
+/// A file's content as UTF-8, without a byte order mark; `name` is for messages. TextEncoding::automatic detects UTF-16
+/// by its byte order mark, then UTF-8 if it is well formed, else GB18030 (which includes GBK and GB2312) if it is valid
+/// and most characters are in GB2312. Throws Error{failed} naming `name`, the line and data.encoding if it is none of
+/// these, or not in the given encoding.
 DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding);
 
 }  // namespace ptrain

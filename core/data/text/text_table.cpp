@@ -3,12 +3,14 @@
 
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
+#include "core/data/text/row_reader.h"
 #include "core/data/text/table_columns.h"
 #include "core/data/text/text_encoding.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -19,89 +21,60 @@
 namespace ptrain {
 namespace {
 
-void require_text(std::string_view field, const std::string& name, std::int64_t line) {
-  if (field.find('\0') != field.npos) fail("{}:{}: not a text file (byte 0x00)", name, line);
-  if (!is_utf8(field)) fail("{}:{}: not UTF-8", name, line);
+using Names = std::vector<std::string>;
+
+/// Whether a field is how pandas and others write that a value is missing.
+bool is_missing(std::string_view field) {
+  constexpr std::array<std::string_view, 7> words{"", "nan", "null", "none", "n/a", "na", "<na>"};
+  std::string word(trim_blanks(field));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Reads fields row by row, counting lines.
-class RowReader {
- public:
-  RowReader(std::string_view text, const std::string& name, TableForm form)
-      : rest_(text), name_(name), csv_(form == TableForm::csv) {}
+/// Rows that have something worth a note: how many, and the first.
+struct Seen {
+  std::int64_t rows = 0, line = 0;
 
-  /// Returns false at the end.
-  bool next(std::vector<std::string>& fields) {
-    while (!rest_.empty()) {
-      fields.clear();
-      line_ = next_line_;
-      bool more = true;
-      while (more) more = csv_ ? read_csv_field(fields) : read_tsv_field(fields);
-      for (const std::string& field : fields) require_text(field, name_, line_);
-      if (fields.size() > 1 || !fields[0].empty()) return true;
-    }
-    return false;
+  void add(std::int64_t at) {
+    if (rows++ == 0) line = at;
   }
-  std::int64_t line() const { return line_; }
-
- private:
-  /// Both return whether the row continues.
-  bool read_tsv_field(std::vector<std::string>& fields) {
-    const std::size_t end = std::min(rest_.find_first_of("\t\n"), rest_.size());
-    std::string_view field = rest_.substr(0, end);
-    const bool more = end < rest_.size() && rest_[end] == '\t';
-    if (!more && field.ends_with('\r')) field.remove_suffix(1);
-    fields.emplace_back(field);
-    return finish_field(end);
-  }
-
-  bool read_csv_field(std::vector<std::string>& fields) {
-    std::string field;
-    std::size_t at = 0;
-    if (rest_.starts_with('"')) {
-      for (at = 1;; ++at) {
-        if (at >= rest_.size()) fail("{}:{}: a quoted field does not end", name_, line_);
-        if (rest_[at] == '"') {
-          if (at + 1 >= rest_.size() || rest_[at + 1] != '"') break;
-          ++at;  // a doubled quote is a quote
-        }
-        if (rest_[at] == '\n') ++next_line_;
-        field.push_back(rest_[at]);
-      }
-      ++at;
-      if (at < rest_.size() && rest_[at] == '\r') ++at;
-      if (at < rest_.size() && rest_[at] != ',' && rest_[at] != '\n') {
-        fail("{}:{}: text after a closing quote", name_, next_line_);
-      }
-    } else {
-      at = std::min(rest_.find_first_of(",\n"), rest_.size());
-      field = rest_.substr(0, at);
-      if (field.ends_with('\r')) field.pop_back();
-    }
-    fields.push_back(std::move(field));
-    return finish_field(at);
-  }
-
-  bool finish_field(std::size_t end) {
-    const bool at_newline = end < rest_.size() && rest_[end] == '\n';
-    const bool more = end < rest_.size() && !at_newline;
-    if (at_newline) ++next_line_;
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    return more;
-  }
-
-  std::string_view rest_;
-  const std::string& name_;
-  bool csv_;
-  std::int64_t line_ = 1;
-  std::int64_t next_line_ = 1;
 };
 
-/// Adds a row with its sentences and, if required, its label.
-void add_row(TextRow row, TableLabels labels, TextTable& table) {
-  if (row.label.empty() && labels == TableLabels::required) fail("{}:{}: the label is empty", table.name, row.line);
-  table.rows.push_back(std::move(row));
-}
+/// Adds rows to a table, and notes on what they have.
+class RowCollector {
+ public:
+  RowCollector(TableLabels labels, TextTable& table) : labels_(labels), table_(table) {}
+
+  /// Adds a row with its sentences and, if required, its label.
+  void add(TextRow row) {
+    const std::string_view label = trim_blanks(row.label);
+    if (label.empty() && labels_ == TableLabels::required) fail("{}:{}: the label is empty", table_.name, row.line);
+    if (label.size() != row.label.size()) {
+      trimmed_.add(row.line);
+      row.label = std::string(label);
+    }
+    if (is_missing(row.first) || (table_.has_second && is_missing(row.second))) missing_.add(row.line);
+    if (!row.label.empty() && is_missing(row.label)) unlabelled_.add(row.line);
+    table_.rows.push_back(std::move(row));
+  }
+
+  void add_notes() {
+    add_note(missing_, "{}: {} of {} rows have an empty text, or nan, null or the like for one (first: line {})");
+    add_note(unlabelled_, "{}: {} of {} rows have nan, null or the like as label (first: line {})");
+    add_note(trimmed_, "{}: {} of {} labels have blanks around them, which are left out (first: line {})");
+  }
+
+ private:
+  void add_note(const Seen& seen, const char* text) {
+    if (seen.rows == 0) return;
+    table_.notes.push_back(fmt::format(fmt::runtime(text), table_.name, seen.rows, table_.rows.size(), seen.line));
+  }
+
+  TableLabels labels_;
+  TextTable& table_;
+  Seen missing_, unlabelled_, trimmed_;
+};
 
 /// Rejects a first row that was read as a sample but looks like a header with unknown names: its label is unique, while
 /// the others repeat. Tables of a few rows are not tested.
@@ -116,21 +89,29 @@ void refuse_header(const TextTable& table) {
        table.name, first.line, quoted_name(first.label));
 }
 
-void read_separated(std::string_view text, TableForm form, TableLabels labels, const ColumnNames& names,
-                    TextTable& table) {
-  RowReader reader(text, table.name, form);
-  std::vector<std::string> fields;
+/// The names of the columns that were found in `header`.
+ColumnNames names_of(const TableColumns& columns, const Names& header) {
+  const auto name = [&](std::size_t at) { return at == TableColumns::none ? std::string{} : header[at]; };
+  return {name(columns.first), name(columns.second), name(columns.label)};
+}
+
+void read_rows(std::string_view text, RowLayout layout, const TextTableOptions& options, TextTable& table) {
+  constexpr std::size_t first_rows = 20;
+  RowReader reader(text, table.name, layout);
+  Names fields;
   if (!reader.next(fields)) fail("{}: has no samples (the file is empty)", table.name);
-  TableColumns columns = columns_of_header(fields, table.name, labels, names);
+  TableColumns columns = columns_of_header(fields, table.name, options);
   const bool headed = columns.first != TableColumns::none;
-  bool have_row = !headed;
-  if (!headed) {
-    columns = columns_of_data(fields, table.name, reader.line(), labels);
+  if (headed) {
+    table.columns = names_of(columns, fields);
   } else {
-    have_row = reader.next(fields);
+    const auto rows = read_first_rows(text, table.name, layout, first_rows);
+    columns = columns_of_data(rows, table.name, reader.line(), options.labels);
+    if (columns.count > 2) table.notes.push_back(describe_guess(columns, table.name));
   }
   table.has_second = columns.second != TableColumns::none;
-  for (; have_row; have_row = reader.next(fields)) {
+  RowCollector collector(options.labels, table);
+  for (bool have_row = headed ? reader.next(fields) : true; have_row; have_row = reader.next(fields)) {
     if (fields.size() != columns.count) {
       fail("{}:{}: expected {} columns, got {}", table.name, reader.line(), columns.count, fields.size());
     }
@@ -139,9 +120,44 @@ void read_separated(std::string_view text, TableForm form, TableLabels labels, c
     row.first = std::move(fields[columns.first]);
     if (table.has_second) row.second = std::move(fields[columns.second]);
     if (columns.label != TableColumns::none) row.label = std::move(fields[columns.label]);
-    add_row(std::move(row), labels, table);
+    collector.add(std::move(row));
   }
-  if (!headed && labels == TableLabels::required) refuse_header(table);
+  if (!headed && options.labels == TableLabels::required) refuse_header(table);
+  if (reader.unquoted() > 0) {
+    table.notes.push_back(
+        fmt::format("{}: {} fields are quoted as in CSV; their quotes are undone", table.name, reader.unquoted()));
+  }
+  if (reader.empty_lines() > 0) {
+    table.notes.push_back(fmt::format("{}: {} empty lines are left out (first: line {})", table.name,
+                                      reader.empty_lines(), reader.first_empty_line()));
+  }
+  collector.add_notes();
+}
+
+void read_separated(std::string_view text, TableForm form, const TextTableOptions& options, TextTable& table) {
+  if (form == TableForm::csv) {
+    const char separator = find_separator(text, table.name);
+    if (separator != ',') {
+      table.notes.push_back(fmt::format("{}: its fields are separated by {}, not by commas", table.name,
+                                        separator == ';'   ? "semicolons"
+                                        : separator == '|' ? "bars"
+                                                           : "tabs"));
+    }
+    return read_rows(text, {separator, Quoting::rfc4180}, options, table);
+  }
+  const TextTable empty = table;
+  try {
+    read_rows(text, {}, options, table);
+  } catch (const Error& error) {  // unless its fields are quoted as in CSV, with tabs or line ends inside
+    if (text.find('"') == text.npos) throw;
+    table = empty;
+    table.notes.push_back(fmt::format("{}: its fields are quoted as in CSV; their quotes are undone", table.name));
+    try {
+      read_rows(text, {'\t', Quoting::rfc4180}, options, table);
+    } catch (const Error&) {
+      throw error;
+    }
+  }
 }
 
 /// One line of JSON lines.
@@ -180,9 +196,10 @@ class JsonRow {
   std::int64_t line_;
 };
 
-void read_json_lines(std::string_view text, TableLabels labels, const ColumnNames& names, TextTable& table) {
-  std::vector<std::string> keys;  // of the first object, which determines the columns
+void read_json_lines(std::string_view text, const TextTableOptions& options, TextTable& table) {
+  Names keys;  // of the first object, which determines the columns
   TableColumns columns;
+  RowCollector collector(options.labels, table);
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -192,12 +209,13 @@ void read_json_lines(std::string_view text, TableLabels labels, const ColumnName
     const JsonRow object(line, table.name, number);
     if (keys.empty()) {
       keys = object.keys();
-      columns = columns_of_header(keys, table.name, labels, names);
+      columns = columns_of_header(keys, table.name, options);
       if (columns.first == TableColumns::none) {
         fail("{}: cannot determine which keys have text and label, name them in data.columns; its keys are {}",
              table.name, quoted_list(keys));
       }
       table.has_second = columns.second != TableColumns::none;
+      table.columns = names_of(columns, keys);
     }
     TextRow row;
     row.line = number;
@@ -205,10 +223,11 @@ void read_json_lines(std::string_view text, TableLabels labels, const ColumnName
     if (table.has_second) row.second = object.text(keys[columns.second]);
     if (columns.label != TableColumns::none) {
       const std::string& key = keys[columns.label];
-      row.label = labels == TableLabels::required ? object.text(key) : object.text_if_any(key);
+      row.label = options.labels == TableLabels::required ? object.text(key) : object.text_if_any(key);
     }
-    add_row(std::move(row), labels, table);
+    collector.add(std::move(row));
   }
+  collector.add_notes();
 }
 
 }  // namespace
@@ -226,20 +245,20 @@ std::optional<TableForm> detect_table_form(const std::filesystem::path& path) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (ending == ".tsv") return TableForm::tsv;
   if (ending == ".csv") return TableForm::csv;
-  if (ending == ".jsonl" || ending == ".json") return TableForm::jsonl;
+  if (ending == ".jsonl" || ending == ".ndjson" || ending == ".json") return TableForm::jsonl;
   return std::nullopt;
 }
 
-TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form, TableLabels labels,
-                           const ColumnNames& columns) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+TextTable parse_text_table(std::string_view text, const std::string& name, TableForm form,
+                           const TextTableOptions& options) {
+  text = without_byte_order_mark(text);
   TextTable table;
   table.name = name;
   if (form == TableForm::jsonl) {
-    read_json_lines(text, labels, columns, table);
+    read_json_lines(text, options, table);
     if (table.rows.empty()) fail("{}: has no samples (the file is empty)", name);
   } else {
-    read_separated(text, form, labels, columns, table);
+    read_separated(text, form, options, table);
     if (table.rows.empty()) fail("{}: has no samples (only a header)", name);
   }
   return table;
@@ -252,9 +271,9 @@ TextTable read_text_table(const std::filesystem::path& path, const TextTableOpti
          path.string());
   }
   DecodedText file = decode_text(bytes, path.string(), options.encoding);
-  TextTable table = parse_text_table(file.text, path.string(), detect_table_form(path).value_or(TableForm::tsv),
-                                     options.labels, options.columns);
-  table.note = std::move(file.note);
+  TextTable table =
+      parse_text_table(file.text, path.string(), detect_table_form(path).value_or(TableForm::tsv), options);
+  if (!file.note.empty()) table.notes.insert(table.notes.begin(), std::move(file.note));
   return table;
 }
 

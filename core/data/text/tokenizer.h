@@ -40,9 +40,12 @@ class Tokenizer {
   std::int32_t pad_id() const { return special_tokens_.pad; }
   /// The special token after a text's last token.
   std::int32_t end_id() const { return special_tokens_.separator; }
+  /// Notes for the user on the vocabulary, one line each.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  protected:
   SpecialTokens special_tokens_;
+  std::vector<std::string> notes_;
 };
 
 /// The files of a vocabulary: itself, and merges.txt for a byte-level BPE's vocab.json.

@@ -2,14 +2,15 @@
 #include "core/data/sources.h"
 #include "core/data/split.h"
 #include "core/data/tensor_names.h"
+#include "core/data/text/label_classes.h"
 #include "core/data/text/text_table.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <unordered_map>
+#include <iterator>
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -23,7 +24,7 @@ fs::path table_path(const DataSettings& settings, Split split) {
   const fs::path directory = settings.path;
   if (!named.empty()) return directory / named;
   const std::string stem = train ? "train" : "dev";
-  for (const char* suffix : {".tsv", ".csv", ".jsonl", ".json"}) {
+  for (const char* suffix : {".tsv", ".csv", ".jsonl", ".ndjson", ".json"}) {
     if (fs::exists(directory / (stem + suffix))) return directory / (stem + suffix);
   }
   return {};
@@ -48,26 +49,11 @@ TextTable read_table(const DataSettings& settings, Split split) {
   return read_text_table(find_table(settings, split), {.columns = settings.columns, .encoding = settings.encoding});
 }
 
-/// -1 when `text` is not a plain number of at most six digits.
-std::int32_t parse_class(const std::string& text) {
-  std::int32_t value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value < most_classes ? value : -1;
-}
-
-/// Class names from the training split: 0 .. largest if all labels are numbers, else the sorted names.
-std::vector<std::string> collect_class_names(const TextTable& table) {
-  std::int32_t largest = 0;
-  bool numbers = true;
-  std::vector<std::string> names;
-  for (const TextRow& row : table.rows) {
-    const std::int32_t number = parse_class(row.label);
-    numbers = numbers && number >= 0;
-    largest = std::max(largest, number);
-    const auto at = std::lower_bound(names.begin(), names.end(), row.label);
-    if (at == names.end() || *at != row.label) names.insert(at, row.label);
-  }
-  return numbers ? numbered_classes(largest + 1) : names;
+/// Whether every name is one of 0, 1, ... below `classes`.
+bool are_numbers_below(const std::vector<std::string>& names, int classes) {
+  const std::vector<std::string> numbers = numbered_classes(classes);
+  const std::set<std::string_view> known(numbers.begin(), numbers.end());
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return known.contains(name); });
 }
 
 class TextDataset : public Dataset {
@@ -78,10 +64,13 @@ class TextDataset : public Dataset {
         labels_are_given_(!settings.labels.empty()) {
     if (settings.max_length < 5) fail_usage("max_length must be at least 5, got {}", settings.max_length);
     const bool noted = has_dev_split(settings) && split == Split::eval;  // the training split has the note already
-    if (!table_.note.empty() && !noted) notes_.push_back(table_.note);
+    if (split == Split::train) notes_ = tokenizer_->notes();
+    if (!noted) notes_.insert(notes_.end(), table_.notes.begin(), table_.notes.end());
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = tokenizer_->vocab_size();
+    info_.columns = table_.columns;
+    info_.are_pairs = table_.has_second;
     settings.targets == std::vector<std::string>{tensor_names::values} ? read_values() : read_labels(settings, split);
     if (has_dev_split(settings)) keep_part(settings, split);
   }
@@ -135,23 +124,25 @@ class TextDataset : public Dataset {
 
  private:
   void read_labels(const DataSettings& settings, Split split) {
-    const bool has_all = split == Split::train || has_dev_split(settings);
-    info_.class_names = labels_are_given_ ? settings.labels
-                        : has_all         ? collect_class_names(table_)
-                                          : collect_class_names(read_table(settings, Split::train));
-    const int found = static_cast<int>(info_.class_names.size());
-    info_.classes = settings.classes > 0 ? settings.classes : found;
-    const bool numbered = !labels_are_given_ && parse_class(info_.class_names.back()) == found - 1;
-    if (numbered) {
-      info_.class_names = numbered_classes(info_.classes);
-    } else {
-      require_classes(settings, info_.class_names, labels_are_given_ ? "data.labels" : table_.name);
-    }
-    for (const std::string& name : info_.class_names) {
-      numbers_.emplace(name, static_cast<std::int32_t>(numbers_.size()));
-    }
+    info_.class_names = labels_are_given_ ? settings.labels : names_of_labels(settings, split);
+    require_classes(settings, info_.class_names, labels_are_given_ ? "data.labels" : table_.name);
+    info_.classes = static_cast<int>(info_.class_names.size());
+    const ClassFinder classes(info_.class_names);
     labels_.reserve(table_.rows.size());
-    for (const TextRow& row : table_.rows) labels_.push_back(numbered ? numbered_label(row) : named_label(row));
+    for (const TextRow& row : table_.rows) {
+      const std::optional<std::int32_t> label = classes.find(row.label);
+      if (!label) refuse_label(row);
+      labels_.push_back(*label);
+    }
+  }
+
+  /// The training split's classes. Numbers below model.classes are among as many, of which some may not occur.
+  std::vector<std::string> names_of_labels(const DataSettings& settings, Split split) {
+    const bool is_training = split == Split::train, has_all = is_training || has_dev_split(settings);
+    LabelClasses found = has_all ? collect_classes(table_) : classes_of_training(settings);
+    if (are_numbers_below(found.names, settings.classes)) return numbered_classes(settings.classes);
+    if (is_training) std::ranges::move(found.notes, std::back_inserter(notes_));
+    return std::move(found.names);
   }
 
   void read_values() {
@@ -169,32 +160,33 @@ class TextDataset : public Dataset {
     if (!values_.empty()) values_ = gathered(std::move(values_), part);
   }
 
-  std::int32_t numbered_label(const TextRow& row) const {
-    const std::int32_t label = parse_class(row.label);
-    if (label < 0 || label >= info_.classes) {
-      fail("{}:{}: label {} is out of range, expected 0 to {}", table_.name, row.line, quoted_name(row.label),
-           info_.classes - 1);
+  LabelClasses classes_of_training(const DataSettings& settings) const {
+    const TextTable training = read_table(settings, Split::train);
+    if (training.has_second != table_.has_second) {
+      fail("{}: its rows have {}, those of {} have {}; data.columns names both files' columns", table_.name,
+           table_.has_second ? "two sentences" : "one sentence", training.name, training.has_second ? "two" : "one");
     }
-    return label;
+    return collect_classes(training);
   }
 
-  std::int32_t named_label(const TextRow& row) const {
-    const auto found = numbers_.find(row.label);
-    if (found != numbers_.end()) return found->second;
+  [[noreturn]] void refuse_label(const TextRow& row) const {
     if (labels_are_given_) {
       fail("{}:{}: label {} is none of data.labels ({})", table_.name, row.line, quoted_name(row.label),
            listed(info_.class_names));
     }
-    fail("{}:{}: label {} is none of the training split's {} classes", table_.name, row.line, quoted_name(row.label),
-         info_.classes);
+    if (label_names(info_).empty()) {
+      fail("{}:{}: label {} is out of range, expected 0 to {}", table_.name, row.line, quoted_name(row.label),
+           info_.classes - 1);
+    }
+    fail("{}:{}: label {} is none of the training split's {} classes ({}); data.labels can name more", table_.name,
+         row.line, quoted_name(row.label), info_.classes, listed(info_.class_names));
   }
 
   std::unique_ptr<Tokenizer> tokenizer_;
   TextTable table_;
   bool labels_are_given_;
-  std::unordered_map<std::string, std::int32_t> numbers_;  // of the classes, by name
-  std::vector<std::int32_t> labels_;                       // 0 for values
-  std::vector<float> values_;                              // empty for classes
+  std::vector<std::int32_t> labels_;  // 0 for values
+  std::vector<float> values_;         // empty for classes
 };
 
 }  // namespace

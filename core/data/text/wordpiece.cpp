@@ -2,6 +2,7 @@
 #include "core/data/text/wordpiece.h"
 
 #include "core/base/errors.h"
+#include "core/base/utf8.h"
 #include "core/data/file_bytes.h"
 #include "core/data/text/bert_text.h"
 
@@ -14,6 +15,15 @@ namespace {
 
 constexpr std::size_t longest_word = 100;  // characters; a longer one is [UNK]
 constexpr std::array<std::string_view, 5> special_tokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+
+/// Lines that repeat something: how many, and the first.
+struct Repeats {
+  std::size_t count = 0, line = 0;
+
+  void add(std::size_t at) {
+    if (count++ == 0) line = at;
+  }
+};
 
 /// The token of a line, which may be followed by a tab and its number, as in ERNIE's published vocabulary.
 std::string_view read_token(std::string_view line, std::size_t number, const std::filesystem::path& vocab) {
@@ -31,8 +41,9 @@ WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text
   read_file(vocab, bytes);
   std::vector<std::string> tokens;
   std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (rest.starts_with("\xEF\xBB\xBF")) rest.remove_prefix(3);
+  rest = without_byte_order_mark(rest);
   std::map<std::string_view, std::size_t> lines;
+  Repeats repeated, blank;
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, end);
@@ -40,13 +51,24 @@ WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text
     const std::size_t number = tokens.size() + 1;
     line = read_token(line, number, vocab);
     if (rest.find_first_not_of("\r\n") == rest.npos) break;  // blank lines at the end
-    if (line.empty()) fail("{}:{}: a blank line is not a token; line numbers are token ids", vocab.string(), number);
-    const auto [first, fresh] = lines.emplace(line, number);
-    if (!fresh) fail("{}:{}: the token of line {} again", vocab.string(), number, first->second);
+    if (line.empty()) {
+      blank.add(number);
+    } else if (!lines.emplace(line, number).second) {
+      repeated.add(number);
+    }
     tokens.emplace_back(line);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return WordPiece(std::move(tokens), text_case, vocab.string());
+  WordPiece made(std::move(tokens), text_case, vocab.string());
+  if (repeated.count > 0) {
+    made.notes_.push_back(fmt::format("{}: {} tokens occur again (first: line {}); the last line's number counts",
+                                      vocab.string(), repeated.count, repeated.line));
+  }
+  if (blank.count > 0) {
+    made.notes_.push_back(fmt::format("{}: {} blank lines (first: line {}) count as tokens that no text has",
+                                      vocab.string(), blank.count, blank.line));
+  }
+  return made;
 }
 
 WordPiece::WordPiece(std::vector<std::string> tokens, TextCase text_case, const std::string& name)
@@ -54,6 +76,7 @@ WordPiece::WordPiece(std::vector<std::string> tokens, TextCase text_case, const 
   if (tokens_.empty()) fail("{}: the vocabulary is empty; expected one token per line", name);
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto id = static_cast<std::int32_t>(i);
+    if (tokens_[i].empty()) continue;  // a blank line
     whole_[tokens_[i]] = id;
     if (tokens_[i].size() > 2 && tokens_[i].starts_with("##")) inside_[tokens_[i].substr(2)] = id;
   }

@@ -11,8 +11,8 @@ namespace ptrain {
 
 class WordPiece final : public Tokenizer {
  public:
-  /// One token per line, id = line number from 0. Throws Error when the file is missing, empty, or lacks [PAD], [UNK],
-  /// [CLS] or [SEP].
+  /// One token per line, id = line number from 0; of a token that occurs twice, the last. Blank lines have an id and
+  /// are no token. Throws Error when the file is missing, empty, or lacks [PAD], [UNK], [CLS] or [SEP].
   static WordPiece from_file(const std::filesystem::path& vocab, TextCase text_case);
   WordPiece(std::vector<std::string> tokens, TextCase text_case, const std::string& name = "vocabulary");
 

@@ -166,7 +166,10 @@ MetricValue ClassificationMetrics::fraction(const MetricInfo& info, std::int64_t
 
 std::vector<MetricValue> ClassificationMetrics::values() const {
   std::vector<MetricValue> values;
-  for (const MetricInfo& info : infos(classes_, order_)) values.push_back(measured(info, std::nullopt));
+  for (const MetricInfo& info : infos(classes_, order_)) {
+    values.push_back(measured(info, std::nullopt));
+    if (info.name == "f1") values.back().title += " of class " + name_of(1);
+  }
   if (samples_ == 0) return values;
   const std::vector<ClassCounts> classes = by_class();
   const auto largest = std::max_element(classes.begin(), classes.end(),
@@ -188,17 +191,19 @@ std::vector<MetricValue> ClassificationMetrics::values() const {
   return values;
 }
 
+std::string ClassificationMetrics::name_of(std::int64_t index) const {
+  const auto at = static_cast<std::size_t>(index);
+  return at < names_.size() ? names_[at] : std::to_string(index);
+}
+
 std::optional<ClassificationReport> ClassificationMetrics::details() const {
-  const auto name = [&](std::int64_t index) {
-    const auto at = static_cast<std::size_t>(index);
-    return at < names_.size() ? names_[at] : std::to_string(index);
-  };
   ClassificationReport report;
   for (const ClassCounts& one : by_class()) {
-    report.classes.push_back({name(static_cast<std::int64_t>(report.classes.size())), one.labels, one.predictions,
+    report.classes.push_back({name_of(static_cast<std::int64_t>(report.classes.size())), one.labels, one.predictions,
                               one.precision(), one.recall(), one.f1()});
   }
-  for (const auto& [cell, count] : confusion_) report.confusion.push_back({name(cell.first), name(cell.second), count});
+  for (const auto& [cell, count] : confusion_)
+    report.confusion.push_back({name_of(cell.first), name_of(cell.second), count});
   return report;
 }
 

@@ -73,6 +73,7 @@ class ClassificationMetrics final : public Metrics {
   /// A fraction of the samples and its binomial error.
   MetricValue fraction(const MetricInfo& info, std::int64_t part) const;
   Area area_under_curve() const;
+  std::string name_of(std::int64_t index) const;
 
   std::int64_t classes_;
   std::vector<std::string> names_;

@@ -95,6 +95,7 @@ PlanSet::Shapes TrainingPlans::evaluation_shapes() {
 
 Cost TrainingPlans::compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options) {
   if (!packs_text()) return plans.largest_member().cost;
+  if (data.size() < options.batch_size * options.world_size) options.remainder = Remainder::keep;  // for an evaluation
   options.workers = 0;
   Loader loader(data, options);
   Cost mean;

@@ -1,13 +1,11 @@
 // The folder that a run writes to; an earlier run's measurements are not overwritten without permission.
 #pragma once
 
-#include "core/config/config.h"
+#include "core/train/settings.h"
 
 #include <filesystem>
 
 namespace ptrain {
-
-enum class OutputUse { training, evaluation };
 
 /// The path of a run's report: output.report, or report.json in output.dir.
 std::filesystem::path report_path(const Config& config);

@@ -6,6 +6,7 @@
 #include "core/comm/rank_failure.h"
 #include "core/config/keys.h"
 #include "core/io/folder_lock.h"
+#include "core/io/free_output.h"
 #include "core/report/environment.h"
 #include "core/train/amp_choice.h"
 #include "core/train/data_report.h"
@@ -22,10 +23,22 @@
 namespace ptrain {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// A run that ended early, but regularly, has its report; only the exit code remains.
 void throw_unless_ok(const RunResult& result) {
   if (result.status == RunStatus::diverged) throw Error(ExitCode::diverged, result.message);
   if (result.status == RunStatus::interrupted) throw Error(static_cast<ExitCode>(128 + result.signal), result.message);
+}
+
+/// Throws Error{usage} when the report would replace the configuration, the data or the weights.
+void require_own_report(const LoadedConfig& loaded) {
+  const DataConfig& data = loaded.config.data;
+  const fs::path folder = data.path;
+  require_free_output(
+      "output.report", report_path(loaded.config),
+      {loaded.file, folder, folder / data.train_file, folder / data.dev_file, data.vocab, loaded.config.model.weights},
+      "ptrain.report", FolderInputs::are_inputs);
 }
 
 /// One rank of a run; rank 0 shows its progress and writes its report in any case.
@@ -119,7 +132,7 @@ class TrainingRun {
                      workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);
     trainer_->check_memory();
     trainer_->compile();
-    trainer_->prepare();
+    trainer_->prepare(use_);
     if (communicator_ == nullptr) return;
     prepared_ = report_;
     fill_report(prepared_, config_, workload_.backend->kernels(), *workload_.model, trainer_->result());
@@ -228,6 +241,7 @@ class TrainingRun {
 
 void run_with_report(const LoadedConfig& loaded, const RunTools& tools, OutputUse use,
                      const std::function<void(Trainer&)>& work) {
+  require_own_report(loaded);
   on_every_rank(loaded, [&](const LoadedConfig& mine, Communicator* communicator) {
     TrainingRun(mine, tools, use, communicator).run(work);
   });

@@ -124,6 +124,19 @@ TEST(ConfigValues, OverridesTakeListsAndTextsAsWritten) {
   EXPECT_EQ(config.output.dir, "/tmp/a: b #c");
 }
 
+TEST(ConfigValues, ListsOfOverridesTakeQuotesAsYamlDoes) {
+  const auto labels = [](const std::string& text) { return parse("", {"data.labels=" + text}).config.data.labels; };
+  const std::string text = R"(["negative", 'it''s', "a, \"b\"", plain])";
+  EXPECT_EQ(labels(text), (std::vector<std::string>{"negative", "it's", "a, \"b\"", "plain"}));
+  EXPECT_EQ(labels(text), parse("data: {labels: " + text + "}").config.data.labels);
+  EXPECT_EQ(labels("'a', 'b'"), (std::vector<std::string>{"a", "b"}));
+  for (const std::string wrong : {"[\"a]", "['a' b]", "[\"a\\\"]"}) {
+    EXPECT_NE(get_error_message([&] { labels(wrong); }).find("data.labels: expected items in matching quotes"),
+              std::string::npos)
+        << wrong;
+  }
+}
+
 TEST(ConfigValues, ChoicesAndSuiteNamesIgnoreCase) {
   const Config config = parse("", {"model.name=ResNet50_DIST", "amp.level=o2", "amp.scaler.enabled=TRUE"}).config;
   EXPECT_EQ(config.model.entry.name, "resnet50");

@@ -1,12 +1,16 @@
 // Text tables, their columns, and the text data set.
 #include "core/data/factory.h"
+#include "core/data/matched_classes.h"
 #include "core/data/tensor_names.h"
+#include "core/data/text/label_classes.h"
 #include "core/data/text/text_table.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 #include "tests/unit/data/test_files.h"
 
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 namespace ptrain {
 namespace {
@@ -48,7 +52,8 @@ TEST(TextTable, ReadsTablesWithoutAHeader) {
 
 TEST(TextTable, NeedsNoLabelsWhereTheyAreOptional) {
   const auto read = [](const std::string& text, const std::string& column = {}) {
-    return parse_text_table(text, "t.tsv", TableForm::tsv, TableLabels::optional, {.first = column});
+    return parse_text_table(text, "t.tsv", TableForm::tsv,
+                            {.labels = TableLabels::optional, .columns = {.first = column}});
   };
   expect_row(read("so good\nbad\n"), 1, "bad", "", "");
   expect_row(read("id\tsentence\n0\tgood\n"), 0, "good", "", "");
@@ -69,7 +74,7 @@ TEST(TextTable, ReadsQuotedCsvAndKeepsLineNumbers) {
 
 TEST(TextTable, ReadsColumnsByTheNamesGiven) {
   const auto read = [](const std::string& text, const ColumnNames& columns) {
-    return parse_text_table(text, "t.csv", TableForm::csv, TableLabels::required, columns);
+    return parse_text_table(text, "t.csv", TableForm::csv, {.columns = columns});
   };
   const std::string text = "id,评论,类别,text,label\n7,很好,正,other,0\n";
   const TextTable named = read(text, {"评论", "", "类别"});
@@ -91,10 +96,109 @@ TEST(TextTable, ReadsColumnsByTheNamesGiven) {
             "t.csv: cannot determine which column has the text, name it too; its columns are \"a\", \"b\"");
 }
 
+TEST(TextTable, UndoesQuotesThatAWriterOfCsvPutIntoTsv) {
+  const TextTable minimal = tsv("sentence\tlabel\n\"the \"\"film\"\"\"\t1\n\"so\" it goes\t0\n\"plain\"\t0\n");
+  expect_row(minimal, 0, "the \"film\"", "", "1");
+  expect_row(minimal, 1, "\"so\" it goes", "", "0");
+  expect_row(minimal, 2, "\"plain\"", "", "0");  // as in GLUE: nothing says that it was quoted
+  EXPECT_EQ(minimal.notes, std::vector<std::string>{"t.tsv: 1 fields are quoted as in CSV; their quotes are undone"});
+  expect_row(tsv("\"sentence\"\t\"label\"\n\"plain\"\t\"0\"\n"), 0, "plain", "", "0");
+  const TextTable spread = tsv("sentence\tlabel\n\"a\tb\"\t1\n\"c\nd\"\t0\ne\t0\n");
+  expect_row(spread, 0, "a\tb", "", "1");
+  expect_row(spread, 1, "c\nd", "", "0");
+  EXPECT_EQ(spread.rows[2].line, 5);
+  EXPECT_EQ(get_error_message([] { tsv("sentence\tlabel\n\"a\n\"b\t1\n"); }), "t.tsv:2: expected 2 columns, got 1");
+}
+
+TEST(TextTable, ReadsOtherSeparatorsThanCommas) {
+  for (const std::string by : {";", "\t", "|"}) {
+    expect_row(csv("text" + by + "label\ngood, so" + by + "1\n\"a" + by + "b\"" + by + "0\n"), 1, "a" + by + "b", "",
+               "0");
+  }
+  EXPECT_EQ(csv("text;label\ngood;1\nbad;0\n").notes,
+            std::vector<std::string>{"t.csv: its fields are separated by semicolons, not by commas"});
+  expect_row(csv("text,label\na;b,1\nc;d,0\n"), 1, "c;d", "", "0");
+}
+
+TEST(TextTable, LeavesOutAColumnThatCountsTheRows) {
+  std::string rows, pairs, shuffled;
+  for (const int i : {0, 1, 2, 3, 4, 5}) {
+    rows += fmt::format("{},text {},{}\n", i, i, i % 2 == 0 ? "neg" : "pos");
+    pairs += fmt::format("{},text {},other,{}\n", i + 1, i, i % 2);
+    shuffled += fmt::format("{},text {},{}\n", 7 * i % 11, i, i % 2 == 0 ? "neg" : "pos");
+  }
+  const TextTable table = csv(rows);
+  expect_row(table, 1, "text 1", "", "pos");
+  EXPECT_EQ(table.notes,
+            std::vector<std::string>{"t.csv: has no header; column 2 is taken for the text, 3 for the label, "
+                                     "the first counts the rows"});
+  expect_row(csv(pairs), 1, "text 1", "other", "1");
+  EXPECT_EQ(csv(shuffled).notes,
+            std::vector<std::string>{"t.csv: has no header; column 2 is taken for the text, 3 for the "
+                                     "second sentence, 1 for the label"});
+  expect_row(csv(",text,label\n0,a,1\n"), 0, "a", "", "1");
+  EXPECT_EQ(get_error_message([] { csv("Unnamed: 0,comment,verdict\n0,a,1\n"); }),
+            "t.csv: cannot determine which columns have text and label, name them in data.columns; its columns are "
+            "\"Unnamed: 0\", \"comment\", \"verdict\"");
+}
+
+TEST(TextTable, NotesWhatIsEmptyOrHasBlanks) {
+  const TextTable table = csv("text,label\nnan,1\n\ngood, 0\n,1\n");
+  expect_row(table, 1, "good", "", "0");
+  EXPECT_EQ(table.notes, (std::vector<std::string>{
+                             "t.csv: 1 empty lines are left out (first: line 3)",
+                             "t.csv: 2 of 3 rows have an empty text, or nan, null or the like for one (first: line 2)",
+                             "t.csv: 1 of 3 labels have blanks around them, which are left out (first: line 4)"}));
+}
+
+TEST(TextTable, PrefersTheColumnsThatAModelLearnedFrom) {
+  const auto read = [](const std::string& text, const ColumnNames& columns = {}) {
+    return parse_text_table(text, "t.csv", TableForm::csv,
+                            {.labels = TableLabels::optional, .columns = columns, .learned = {"q", "a", "verdict"}});
+  };
+  const std::string text = "text,label,q,a,verdict\nx,y,first,second,good\n";
+  expect_row(read(text), 0, "first", "second", "good");
+  expect_row(read(text, {.first = "q"}), 0, "first", "second", "good");
+  expect_row(read(text, {.first = "text", .label = "label"}), 0, "x", "second", "y");
+  expect_row(read("text,label\nx,y\n"), 0, "x", "", "y");
+  EXPECT_FALSE(read("text,label\nx,y\n").has_second);
+}
+
+TEST(LabelClasses, AreTheValuesThatOccur) {
+  const auto classes = [](const std::string& labels) {
+    std::istringstream words(labels);
+    std::string rows = "label\ttext\n";
+    for (std::string label; words >> label;) rows += label + "\ta\n";
+    return collect_classes(tsv(rows)).names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(classes("0 1 0"), (Names{"0", "1"}));
+  EXPECT_EQ(classes("5 4 3 2 1 1"), (Names{"1", "2", "3", "4", "5"}));
+  EXPECT_EQ(classes("10 9 2"), (Names{"2", "9", "10"}));
+  EXPECT_EQ(classes("1 -1 0.5"), (Names{"-1", "0.5", "1"}));
+  EXPECT_EQ(classes("0 0.0 -0 1e0 01"), (Names{"0", "1"}));
+  EXPECT_EQ(classes("10 b 9"), (Names{"10", "9", "b"}));
+  EXPECT_EQ(classes("123456789012345678 123456789012345679"), (Names{"123456789012345678", "123456789012345679"}));
+  const auto note = [](const std::string& rows) {
+    const LabelClasses found = collect_classes(tsv("label\ttext\n" + rows));
+    return found.notes.empty() ? std::string{} : found.notes.back();
+  };
+  EXPECT_EQ(note("0\ta\n1\ta\n"), "");
+  EXPECT_EQ(note("0\ta\n5\ta\n"), "t.tsv: its labels are 2 numbers, each a class: 0, 5");
+  EXPECT_EQ(note("0\ta\n1\ta\n0.0\ta\n"), "t.tsv: labels of one value are one class: \"0\", \"0.0\"");
+  EXPECT_EQ(note("good\ta\nGood\ta\n"),
+            "t.tsv: labels that differ only in case, blanks or the form of letters are classes of their own: \"Good\", "
+            "\"good\"");
+  std::string different;
+  for (int i = 0; i < 8; ++i) different += fmt::format("{}\ttext\n", 3 * i);
+  EXPECT_NE(get_error_message([&] { note(different); }).find("they are no classes; name the columns"),
+            std::string::npos);
+}
+
 TEST(TextTable, ReadsJsonLines) {
   const auto read = [](const std::string& text, const ColumnNames& columns = {},
                        TableLabels labels = TableLabels::required) {
-    return parse_text_table(text, "t.jsonl", TableForm::jsonl, labels, columns);
+    return parse_text_table(text, "t.jsonl", TableForm::jsonl, {.labels = labels, .columns = columns});
   };
   const TextTable table = read("{\"text\": \"a \\\"b\\\"\\n\", \"label\": 1}\r\n\n{\"label\": true, \"text\": \"\"}");
   expect_row(table, 0, "a \"b\"\n", "", "1");
@@ -118,6 +222,7 @@ TEST(TextTable, HasItsFormByTheEnding) {
   EXPECT_EQ(detect_table_form("b.CSV"), TableForm::csv);
   EXPECT_EQ(detect_table_form("b.jsonl"), TableForm::jsonl);
   EXPECT_EQ(detect_table_form("b.json"), TableForm::jsonl);
+  EXPECT_EQ(detect_table_form("b.ndjson"), TableForm::jsonl);
   EXPECT_EQ(detect_table_form("b.txt"), std::nullopt);
 }
 
@@ -168,7 +273,50 @@ TEST_F(TextFiles, RefuseLabelsThatTrainingDoesNotHave) {
   directory_.write("dev.tsv", std::string("a\t0\nb\t2\n"));
   EXPECT_TRUE(error(Split::eval).ends_with("dev.tsv:2: label \"2\" is out of range, expected 0 to 1"));
   directory_.write("train.tsv", std::string("a\tyes\nb\tno\n"));
-  EXPECT_TRUE(error(Split::eval).ends_with("dev.tsv:1: label \"0\" is none of the training split's 2 classes"));
+  EXPECT_TRUE(
+      error(Split::eval)
+          .ends_with(
+              "dev.tsv:1: label \"0\" is none of the training split's 2 classes (no, yes); data.labels can name more"));
+}
+
+TEST_F(TextFiles, FindClassesOfNumbersByValueInBothSplits) {
+  directory_.write("train.tsv", std::string("a\t-1\nb\t1.0\na\t1\n"));
+  directory_.write("dev.tsv", std::string("a\t1.00\n"));
+  EXPECT_EQ(open_dataset(settings_, Split::train)->info().class_names, (std::vector<std::string>{"-1", "1"}));
+  EXPECT_EQ(open_dataset(settings_, Split::eval)->label(0), 1);
+  directory_.write("train.tsv", std::string("a\t1\nb\t3\n"));
+  settings_.classes = 4;  // then all numbers below it are classes
+  EXPECT_EQ(open_dataset(settings_, Split::train)->info().class_names, (std::vector<std::string>{"0", "1", "2", "3"}));
+  EXPECT_EQ(open_dataset(settings_, Split::train)->label(1), 3);
+  settings_.classes = 3;
+  EXPECT_NE(error(Split::train).find("has 2 classes (1, 3), but model.classes is 3"), std::string::npos);
+}
+
+TEST_F(TextFiles, AreOfPairsInBothSplitsOrInNone) {
+  directory_.write("train.tsv", std::string("good\tbad\tyes\nbad\tgood\tno\n"));
+  directory_.write("dev.tsv", std::string("bad\tyes\n"));
+  EXPECT_NE(error(Split::eval).find("dev.tsv: its rows have one sentence, those of "), std::string::npos);
+}
+
+TEST_F(TextFiles, HaveTheirClassesMatchedByName) {
+  directory_.write("train.tsv", std::string("good\tyes\nbad\tno\n"));
+  const auto match = [&](const std::vector<std::string>& names) {
+    return match_classes(open_dataset(settings_, Split::train), names, "m/model.json");
+  };
+  const auto matched = match({"yes", "maybe", "no"});
+  EXPECT_EQ(matched->info().classes, 3);
+  EXPECT_EQ(matched->label(1), 2);
+  EXPECT_EQ(load_sample(*matched, 1, SampleRandom(0, 0, 0)).values<std::int32_t>(tensor_names::labels)[0], 2);
+  EXPECT_EQ(matched->notes(),
+            std::vector<std::string>{
+                "m/model.json: its classes are yes, maybe, no; the data's (no, yes) are matched by name"});
+  EXPECT_TRUE(match({"no", "yes"})->notes().empty());
+  EXPECT_EQ(match({"bad", "good"})->label(1), 0);
+  EXPECT_NE(match({"bad", "good"})->notes().at(0).find("matched by number"), std::string::npos);
+  EXPECT_EQ(get_error_message([&] {
+              match({"no", "nobody"});
+            }),
+            "m/model.json: has no class \"yes\", which the data have; its classes are no, nobody");
 }
 
 TEST_F(TextFiles, NumberLabelsInTheOrderGiven) {

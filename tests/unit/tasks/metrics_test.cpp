@@ -61,6 +61,15 @@ TEST(Metrics, FiveClassesHaveNoTop5) {
   EXPECT_FALSE(get_figure(of(5, {1, 0, 2, 3, 4}, {1}), "top5"));
 }
 
+TEST(Metrics, F1NamesItsClass) {
+  const auto title = [](const std::vector<std::string>& names) {
+    const std::vector<MetricValue> values = ClassificationMetrics(2, names).values();
+    return std::ranges::find(values, "f1", &MetricValue::name)->title;
+  };
+  EXPECT_EQ(title({"fraud", "normal"}), "F1 of class normal");
+  EXPECT_EQ(title({}), "F1 of class 1");
+}
+
 TEST(Metrics, F1IsTheHarmonicMeanOfPrecisionAndRecall) {
   // Predicted 1,1,1,0,0; actual 1,1,0,1,0: precision 2/3, recall 2/3.
   const ClassificationMetrics metrics = of(2, {0, 1, 0, 1, 0, 1, 1, 0, 1, 0}, {1, 1, 0, 1, 0});

@@ -1,0 +1,67 @@
+#include "core/io/free_output.h"
+
+#include "core/base/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/io/json_text.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The files of runs, models and checkpoints that say nowhere what they are.
+constexpr std::array<std::string_view, 7> known_names{"metrics.jsonl", "predictions.jsonl", "config.json", "vocab.txt",
+                                                      "vocab.json",    "merges.txt",        "trace.json"};
+constexpr std::array<std::string_view, 5> known_endings{".safetensors", ".pack", ".yaml", ".yml", ".ckpt"};
+
+/// "ptrain.report/2": the schema that a document names; empty if it is none of this program's.
+std::string schema_named_in(const fs::path& file) {
+  constexpr std::size_t largest = std::size_t{64} << 20;
+  std::error_code error;
+  if (fs::file_size(file, error) > largest || error) return {};
+  std::ifstream stream(file, std::ios::binary);
+  if (stream.peek() != '{') return {};
+  const nlohmann::json content = parse_json(std::string(std::istreambuf_iterator<char>(stream), {}));
+  if (!content.is_object() || !content.contains("schema") || !content["schema"].is_string()) return {};
+  std::string schema = content["schema"];
+  return schema.starts_with("ptrain.") ? schema : std::string{};
+}
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  const fs::path whole = fs::weakly_canonical(file), root = fs::weakly_canonical(folder);
+  return std::mismatch(root.begin(), root.end(), whole.begin(), whole.end()).first == root.end();
+}
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+}  // namespace
+
+void require_free_output(std::string_view option, const fs::path& out, const std::vector<fs::path>& inputs,
+                         std::string_view kind, FolderInputs folders) {
+  std::error_code error;
+  if (out.empty() || !fs::is_regular_file(out, error)) return;
+  const auto refuse = [&](const std::string& why) {
+    fail_usage("{} {}: {}, which would be overwritten; choose another file", option, out.string(), why);
+  };
+  const std::string schema = schema_named_in(out);
+  const bool is_own = !kind.empty() && schema.starts_with(std::string(kind) + "/");
+  for (const fs::path& input : inputs) {
+    if (fs::equivalent(input, out, error)) refuse("is an input of this command");
+    const bool holds_it =
+        !is_own && folders == FolderInputs::are_inputs && fs::is_directory(input, error) && lies_in(out, input);
+    if (holds_it) refuse("lies in " + input.string() + ", an input of this command");
+  }
+  if (is_own) return;
+  if (!schema.empty()) refuse("is a document of " + schema);
+  if (is_one_of(known_names, out.filename().string())) refuse("is a file of a run or a model");
+  if (is_one_of(known_endings, out.extension().string())) refuse("is weights, data or a configuration");
+}
+
+}  // namespace ptrain
