@@ -2,8 +2,14 @@
 
 #include "cli/shipped.h"
 #include "core/base/errors.h"
+#include "core/config/keys.h"
 #include "core/io/atomic_file.h"
+#include "core/report/json_file.h"
 #include "core/train/scaling.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace ptrain {
 namespace {
@@ -14,14 +20,43 @@ nlohmann::json load_report(const std::string& path) {
   return report;
 }
 
+/// The value of a dotted key in a report's configuration; null if it has none.
+nlohmann::json find_value(const nlohmann::json& report, std::string name) {
+  std::replace(name.begin(), name.end(), '.', '/');
+  const nlohmann::json::json_pointer at("/config/" + name);
+  return report.contains(at) ? report.at(at) : nlohmann::json();
+}
+
+/// Throws Error{usage} if the report's step is not one of this configuration's: of another model, size or batch.
+void require_same_step(const Config& config, const nlohmann::json& report, const std::string& path) {
+  constexpr std::array<const char*, 15> keys{"model.name",           "model.size",
+                                             "model.stem",           "model.head",
+                                             "model.blur_pool",      "model.segments",
+                                             "model.hash_buckets",   "data.image_size",
+                                             "data.max_length",      "data.padding",
+                                             "data.batch_size",      "model.embedding_size",
+                                             "train.optimizer.name", "train.accumulate_steps",
+                                             "model.classes"};
+  for (const char* name : keys) {
+    const Key& key = *find_key(name);
+    const nlohmann::json theirs = find_value(report, name), ours = key.get(config);
+    if (theirs.is_null() || theirs == ours) continue;
+    const bool either_automatic = std::string_view(name) == "model.classes" && (theirs == 0 || ours == 0);
+    if (either_automatic) continue;
+    fail_usage("--measured {}: is of another training: {} {}, here {}", path, name, to_text(theirs), to_text(ours));
+  }
+}
+
 }  // namespace
 
 nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options) {
   if (options.links.empty()) fail_usage("--ranks needs --links FILE, with the latency and bandwidth of the links");
   if (options.measured.empty()) fail_usage("--ranks needs --measured REPORT, of this configuration on one rank");
   const Links links = load_links(shipped_file(options.links));
-  const MeasuredStep measured = measured_step(config, workload.backend->kernels().preferred_low_precision(),
-                                              *workload.model, load_report(options.measured));
+  const nlohmann::json report = load_report(options.measured);
+  require_same_step(config, report, options.measured);
+  const MeasuredStep measured =
+      measured_step(config, workload.backend->kernels().preferred_low_precision(), *workload.model, report);
   nlohmann::json list = nlohmann::json::array();
   for (const int ranks : options.ranks) {
     const ScaledStep p = estimate_scaled_step(measured, links, ranks);

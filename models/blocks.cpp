@@ -11,6 +11,11 @@ ModelVariable make_variable(const std::string& name, const Shape& shape, Initial
   return {name, shape, start, {{.variable = name, .external = name, .external_shape = shape}}};
 }
 
+ModelVariable of_head(ModelVariable variable) {
+  for (WeightMapping& file : variable.files) file.part = WeightMapping::Part::head;
+  return variable;
+}
+
 ValueId Blocks::parameter(ModelVariable variable) {
   const ValueId id = graph_.add_parameter(variable.name, variable.shape);
   variables_.push_back(std::move(variable));
@@ -39,7 +44,7 @@ ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t clas
                            const Initializer& bias) {
   ModelVariable matrix = make_variable(name + ".weight", Shape{classes, channels(x)}, weight);
   ModelVariable offsets = make_variable(name + ".bias", Shape{classes}, bias);
-  matrix.files.front().head = offsets.files.front().head = true;
+  matrix.files.front().part = offsets.files.front().part = WeightMapping::Part::classifier;
   return linear(name, x, std::move(matrix), std::move(offsets));
 }
 

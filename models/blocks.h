@@ -14,6 +14,8 @@ inline Initializer uniform_start(float bound) { return {Initializer::Kind::unifo
 
 /// A variable that weights files store under the same name and in the same shape.
 ModelVariable make_variable(const std::string& name, const Shape& shape, Initializer start);
+/// The same variable as part of the head, which published weights of the body may lack.
+ModelVariable of_head(ModelVariable variable);
 
 class Blocks {
  public:

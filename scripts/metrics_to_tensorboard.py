@@ -81,6 +81,17 @@ def get_scalars(line):
     return found
 
 
+def wall_times(lines, metrics):
+    """When each line was written, in seconds since 1970. Lines of older runs have no time: theirs follow from the durations,
+    up to the file's last change."""
+    ends, elapsed = [], 0.0
+    for line in lines:
+        elapsed += line["eval"]["seconds"] if "eval" in line else sum(line.get("steps_ms") or [line.get("step_ms", 0)]) * 1e-3
+        ends.append(elapsed)
+    start = metrics.stat().st_mtime - elapsed
+    return [line.get("time", start + end) for line, end in zip(lines, ends)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=pathlib.Path, help="folder of a run, or its metrics.jsonl")
@@ -92,12 +103,13 @@ def main():
     except (OSError, json.JSONDecodeError) as error:
         sys.exit(f"error: {metrics}: {error}")
     now = time.time()
+    times = wall_times(lines, metrics)
     arguments.out.mkdir(parents=True, exist_ok=True)
     path = arguments.out / f"events.out.tfevents.{int(now)}.ptrain"
     with path.open("wb") as file:
-        file.write(record(event(now, version="brain.Event:2")))
-        for line in lines:
-            file.write(record(event(now, line["step"], get_scalars(line))))
+        file.write(record(event(min(times, default=now), version="brain.Event:2")))
+        for line, wall_time in zip(lines, times):
+            file.write(record(event(wall_time, line["step"], get_scalars(line))))
     print(path)
 
 

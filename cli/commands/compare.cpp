@@ -56,13 +56,13 @@ std::string format_side(const fs::path& config, const ComparisonSide& side) {
   return text;
 }
 
-/// "pair 3: base 79.3 images/s, new 80.1 images/s (typical step); step time -0.99 % (-1.40 to -0.52)"
+/// "pair 3: base 79.3 images/s, new 80.1 images/s (10th percentile of step times); step time -0.99 % (-1.40 to -0.52)"
 std::string format_pair(const CaseComparison& so_far) {
   const Interval& change = so_far.speed.percent;
   std::string text = fmt::format("pair {}: ", so_far.speed.runs);
   if (so_far.base && so_far.changed) {
     text += fmt::format("base {:.4g}, new {:.4g} {} ({}); ", so_far.base->speed, so_far.changed->speed,
-                        so_far.base->unit, to_string(so_far.estimator));
+                        so_far.base->unit, spelled_out(so_far.estimator));
   }
   text += fmt::format("step time {:+.2f} %", change.estimate);
   return change.bounded ? fmt::format("{} ({:+.2f} to {:+.2f})", text, change.lower, change.upper) : text;

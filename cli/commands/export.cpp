@@ -4,7 +4,7 @@
 #include "core/base/errors.h"
 #include "core/cpu/cpu_backend.h"
 #include "core/deploy/onnx/onnx.h"
-#include "core/io/atomic_file.h"
+#include "core/io/folder_lock.h"
 #include "models/model_registry.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesyst
   options.kernels.exhaustive_search = false;
   options.max_length = opened.trained.data.max_length;
   DeployedModel deployed(*backend, *model, *opened.task, opened.trained.weights(), options);
-  make_folder(folder);
+  const FolderLock lock(folder);
   write_onnx(folder / "model.onnx", deployed, opened.trained);
   return folder / "model.onnx";
 }

@@ -104,12 +104,12 @@ void quantize(const QuantizeArguments& arguments) {
   DeployArguments deploy{arguments.model, "cpu", arguments.amp, std::min(arguments.batch, calibration->size())};
   DeployOptions deploy_options = deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   deploy_options.kernels.exhaustive_search = false;
-  make_folder(arguments.out);
-  require_other_folder(opened.trained, arguments.out);
+  const FolderLock lock = claim_model_folder(opened.trained, arguments.out);
   QuantizedModel quantized =
       quantize_model(*backend, opened, deploy_options, options, *calibration, others ? *others : *calibration,
                      [](const std::string& line) { print_error_line(line); });
   const std::filesystem::path weights = std::filesystem::path(arguments.out) / model_files::weights;
+  std::filesystem::remove(std::filesystem::path(arguments.out) / model_files::document);
   save_quantized(*quantized.model, weights);
   copy_as_quantized(opened.trained, quantized.record, arguments.out);
 

@@ -4,7 +4,7 @@
 #include "cli/open_workload.h"
 #include "core/base/standard_streams.h"
 #include "core/config/keys.h"
-#include "core/io/safetensors.h"
+#include "core/io/weights_file.h"
 #include "core/train/data_report.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ struct ValidateOptions {
 /// Opens the data, vocabulary and weights of a run. Prints notes on the data, and returns a line describing it.
 std::string check_files(LoadedConfig loaded) {
   const Workload workload = open_data_and_model(loaded.config);
-  if (!loaded.config.model.weights.empty()) SafetensorsFile(loaded.config.model.weights);
+  if (!loaded.config.model.weights.empty()) WeightsFile(loaded.config.model.weights);
   const DataFindings found = examine_data(loaded.config, *workload.training, workload.evaluation.get());
   for (const std::string& note : found.notes) print_error_line("note: " + note);
   const DatasetInfo& data = workload.training->info();

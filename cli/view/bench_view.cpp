@@ -94,7 +94,7 @@ class PlainView : public SweepObserver {
     std::string line =
         fmt::format("{} {}/{}: {}", record.case_name, record.repeat + 1, progress.planned, to_string(record.outcome));
     if (record.figures) {
-      line += fmt::format(", {:.1f} {} at the typical step of {:.3f} ms, {:.1f} s",
+      line += fmt::format(", {:.1f} {} at the 10th percentile of step times, {:.3f} ms; {:.1f} s",
                           estimate_speed(*record.figures, SpeedEstimator::typical_step), record.figures->unit,
                           record.figures->typical_step_ms, record.wall_seconds);
     }
@@ -171,7 +171,8 @@ std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CasePr
   const std::size_t width = compute_name_width(suite);
   const std::string quality = find_quality_column(cases);
   std::vector<std::string> rows = {fmt::format("  {:<{}}  {:>5}  {:<16}  {:>26}  {:>9}  {:>7}", "case", width, "runs",
-                                               "ended", "speed at the typical step", "memory", in_a_sentence(quality))};
+                                               "ended", "speed at p10 of step times", "memory",
+                                               in_a_sentence(quality))};
   for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row(suite, i, cases[i], width, quality));
   return rows;
 }

@@ -27,12 +27,12 @@ std::string speed_text(const CaseComparison& item) {
   return fmt::format("{:.1f} -> {:.1f} {}", item.base->speed, item.changed->speed, item.base->unit);
 }
 
-/// "typical step, change" if all cases use that estimator.
+/// "10th percentile of step times, change" if all cases use that estimator.
 std::string choose_step_title(const Comparison& comparison) {
   const bool typical = std::all_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& item) {
     return item.estimator == SpeedEstimator::typical_step;
   });
-  return typical ? "typical step, change" : "time per sample, change";
+  return typical ? fmt::format("{}, change", spelled_out(SpeedEstimator::typical_step)) : "time per sample, change";
 }
 
 std::string format_memory(const CaseComparison& item) {

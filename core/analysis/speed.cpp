@@ -13,6 +13,10 @@ std::string_view to_string(SpeedEstimator estimator) {
   return names.at(static_cast<std::size_t>(estimator));
 }
 
+std::string_view spelled_out(SpeedEstimator estimator) {
+  return estimator == SpeedEstimator::typical_step ? "10th percentile of step times" : to_string(estimator);
+}
+
 SpeedEstimator speed_estimator(const std::vector<const MeasuredRun*>& runs) {
   const bool known =
       std::none_of(runs.begin(), runs.end(), [](const MeasuredRun* run) { return run->record.figures->summary; });

@@ -15,8 +15,10 @@ constexpr double interval_confidence = 0.95;
 
 /// typical_step: samples of a step over the typical step's time (typical_step() in run_record.h).
 enum class SpeedEstimator { typical_step, samples_over_time };
-/// "typical step", "samples over time"
+/// In documents: "typical step", "samples over time".
 std::string_view to_string(SpeedEstimator estimator);
+/// For readers: "10th percentile of step times", "samples over time".
+std::string_view spelled_out(SpeedEstimator estimator);
 
 /// typical_step if every step's time of all `runs` is known, else samples_over_time, which reports alone allow.
 SpeedEstimator speed_estimator(const std::vector<const MeasuredRun*>& runs);

@@ -302,7 +302,7 @@ void set_speed_title(Table& table, std::size_t column, SpeedEstimator estimator)
     if (row.cells[column].runs > 0) counts.insert(row.cells[column].runs);
   }
   std::string& title = table.columns[column].title;
-  title = fmt::format("Speed ({}{})", to_string(estimator),
+  title = fmt::format("Speed ({}{})", spelled_out(estimator),
                       counts.size() == 1 ? fmt::format(", n {}", *counts.begin()) : "");
   if (counts.size() < 2) return;
   for (TableRow& row : table.rows) {

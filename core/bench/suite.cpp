@@ -8,6 +8,7 @@
 #include "core/yaml/yaml_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace ptrain {
@@ -50,6 +51,7 @@ class SuiteReader : YamlReader {
     if (suite_.confidence && suite_.confidence->most_repeats < suite_.repeats) {
       fail_usage("{}: confidence.most_repeats: expected at least repeats ({})", file(), suite_.repeats);
     }
+    require_settings();
     label_axes();
     if (listed_.empty()) {
       reject_set_axes();
@@ -96,6 +98,20 @@ class SuiteReader : YamlReader {
     } else {
       axes_.push_back(std::move(values));
       suite_.axes.push_back({option.key, "", {}});
+    }
+  }
+  /// Rejects axes over what every run of a benchmark gets from it, so that their values would not differ.
+  void require_settings() const {
+    constexpr std::array<std::string_view, 7> fixed{"output.dir",
+                                                    "output.report",
+                                                    "output.fresh",
+                                                    "output.save",
+                                                    "resume",
+                                                    "output.checkpoint_every_steps",
+                                                    "output.keep_checkpoints"};
+    for (const BenchAxis& axis : suite_.axes) {
+      if (std::find(fixed.begin(), fixed.end(), axis.key) == fixed.end()) continue;
+      fail_usage("{} {}: is no setting of a measurement: a benchmark sets it for every run", axis_option, axis.key);
     }
   }
   /// Rejects an axis whose key is set for every case.

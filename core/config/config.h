@@ -23,7 +23,7 @@ struct ModelConfig {
   bool blur_pool = false;               // low-pass filter before downsampling (Zhang 2019)
   bool zero_init_residual = true;       // each residual branch starts at zero (Goyal et al. 2017)
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
-  GeluForm gelu = GeluForm::erf;
+  GeluForm gelu = GeluForm::automatic;  // automatic: as the weights' config.json says, else erf
   double dropout = 0.1;
   std::int64_t segments = 3;  // segments of a clip, with one frame each
   double stochastic_depth =
@@ -32,7 +32,8 @@ struct ModelConfig {
   std::int64_t max_positions = 512;
   std::int64_t hash_buckets = 1'000'001;  // rows of a categorical feature's embedding table, indexed by hash
   std::int64_t embedding_size = 9;
-  std::string weights;  // safetensors file to start from; empty: random
+  std::string weights;         // safetensors file, index or folder to start from; empty: random
+  bool weights_strict = true;  // tensors of the body that the model has no place for are an error
 };
 
 struct ScalerConfig {

@@ -12,10 +12,10 @@ struct EnumNames<ModelSize> {
   static constexpr std::array<std::string_view, 6> names{"tiny", "mini", "small", "medium", "base", "large"};
 };
 
-enum class GeluForm { erf, tanh };
+enum class GeluForm { automatic, erf, tanh };
 template <>
 struct EnumNames<GeluForm> {
-  static constexpr std::array<std::string_view, 2> names{"erf", "tanh"};
+  static constexpr std::array<std::string_view, 3> names{"auto", "erf", "tanh"};
 };
 
 enum class AmpDType { automatic, bf16, fp16 };

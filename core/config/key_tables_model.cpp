@@ -62,7 +62,8 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
                 "flash: tiled, without the score matrix; flash_mask: as flash, with the CPU's dropout mask where flash "
                 "leaves it "
                 "to cuDNN; math: with the score matrix"),
-      model_key("gelu", &ModelConfig::gelu, "erf is exact, tanh the approximation"),
+      model_key("gelu", &ModelConfig::gelu,
+                "erf is exact, tanh the approximation; auto: as the weights' config.json says, else erf"),
       model_key("segments", &ModelConfig::segments,
                 "segments of equal length per clip, with one frame read from each; Wang et al. 2016 train with 3")
           .between(1, 64),
@@ -74,7 +75,11 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
           .below(1),
       model_key("vocab_size", &ModelConfig::vocab_size, "number of token ids; 0: as in data.vocab")
           .between(0, 10'000'000),
-      model_key("weights", &ModelConfig::weights, "safetensors file to start from; empty: random weights"),
+      model_key("weights", &ModelConfig::weights,
+                "safetensors file to start from, an index of several, or a folder with either; empty: random weights"),
+      model_key("weights_strict", &ModelConfig::weights_strict,
+                "refuse weights of a network's body that the model has no place for, such as those of further layers")
+          .no_work(),
       model_key("max_positions", &ModelConfig::max_positions, "longest sequence with position embeddings")
           .between(2, 65536),
       model_key("hash_buckets", &ModelConfig::hash_buckets,

@@ -1,7 +1,10 @@
 // The key table as a JSON Schema, for editors and other tools.
 #include "core/config/keys.h"
 
+#include <cctype>
 #include <cmath>
+#include <string>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -13,6 +16,25 @@ void add_range(json& schema, const Key& key) {
   if (std::isfinite(key.maximum)) schema[key.exclusive_maximum ? "exclusiveMaximum" : "maximum"] = key.maximum;
 }
 
+/// The pattern of `name` in any case, as the program reads it.
+std::string any_case(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) {
+    const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0;
+    const auto low = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto high = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    pattern += letter ? std::string{'[', high, low, ']'} : c == '.' ? std::string("\\.") : std::string{c};
+  }
+  return pattern;
+}
+
+/// The choices and their other names.
+std::vector<std::string> list_names(const Key& key) {
+  std::vector<std::string> names = key.choices;
+  for (const auto& [other, choice] : key.other_names) names.push_back(other);
+  return names;
+}
+
 /// The choices; a choice named true or false may also be a boolean.
 json list_spellings(const Key& key) {
   json names = key.choices;
@@ -21,6 +43,9 @@ json list_spellings(const Key& key) {
   }
   return names;
 }
+
+/// What is read as text as it is written: a label may be a number.
+json plain_values() { return {"string", "number", "boolean"}; }
 
 /// A side, or two as text; within a list of sizes, also a list.
 json make_size_schema(const Key& key, bool listed) {
@@ -46,21 +71,22 @@ json make_key_schema(const Key& key) {
       schema["type"] = "number";
       break;
     case KeyType::text:
-      schema["type"] = "string";
+      schema["type"] = plain_values();
       break;
     case KeyType::choice:
-      if (key.numbered.empty()) {
-        schema["enum"] = list_spellings(key);
-      } else {
-        schema["anyOf"] = {{{"enum", list_spellings(key)}},
-                           {{"type", "string"}, {"pattern", "^" + key.numbered + ":[0-9]+$"}}};
+      schema["anyOf"] = {{{"enum", list_spellings(key)}}};  // what editors offer
+      {
+        std::string names;
+        for (const std::string& name : list_names(key)) names += (names.empty() ? "" : "|") + any_case(name);
+        if (!key.numbered.empty()) names += "|" + any_case(key.numbered) + ":[0-9]+";
+        schema["anyOf"].push_back({{"type", "string"}, {"pattern", "^(" + names + ")$"}});
       }
       break;
     case KeyType::image_size:
       schema.update(make_size_schema(key, false));
       return schema;
     case KeyType::text_list:
-      item["type"] = "string";
+      item["type"] = plain_values();
       break;
     case KeyType::number_list:
       item["type"] = "number";
@@ -118,7 +144,7 @@ void allow_rows_below(json& schema, const std::string& name) {
 json config_schema(const std::vector<Key>& keys) {
   json root = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                {"title", "ptrain configuration"},
-               {"description", "Generated from the key table; choices are case-insensitive."}};
+               {"description", "Generated from the key table; choices may be written in any case."}};
   for (const Key& key : keys) {
     json* node = &root;
     std::size_t begin = 0;

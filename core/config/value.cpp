@@ -68,7 +68,14 @@ double read_number(const Target& target, const YamlValue& value) {
 }
 
 std::int64_t read_integer(const Target& target, const YamlValue& value) {
-  const auto integer = value.quoted ? std::nullopt : parse_whole<std::int64_t>(value.text);
+  auto integer = value.quoted ? std::nullopt : parse_whole<std::int64_t>(value.text);
+  if (!value.quoted && !integer) {  // 16.0, an integer to JSON Schema too
+    constexpr double largest = 9007199254740992.0;
+    const auto number = parse_whole<double>(value.text);
+    if (number && std::abs(*number) <= largest && *number == std::floor(*number)) {
+      integer = static_cast<std::int64_t>(*number);
+    }
+  }
   if (integer) reject_leading_zero(target, value.text);
   if (!integer) reject_type(target, "an integer", shown(value.text));
   check_range(target, static_cast<double>(*integer), value.text);

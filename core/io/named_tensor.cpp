@@ -8,19 +8,26 @@
 namespace ptrain {
 
 void read_floats(const NamedTensor& tensor, std::span<float> out) {
-  if (!is_floating(tensor.dtype))
-    fail("tensor {} is {}, expected f32, bf16 or f16", quoted_name(tensor.name), to_string(tensor.dtype));
+  const bool is_f64 = tensor.other_type == "F64";
+  if (!is_f64 && (!tensor.other_type.empty() || !is_floating(tensor.dtype)))
+    fail("tensor {} is {}, expected f32, bf16 or f16", quoted_name(tensor.name),
+         tensor.other_type.empty() ? to_string(tensor.dtype) : tensor.other_type);
   if (static_cast<std::int64_t>(out.size()) != tensor.shape.count())
     fail("tensor {} has shape {}, expected {} elements", quoted_name(tensor.name), tensor.shape.to_string(),
          out.size());
-  visit_floating(tensor.dtype, [&](auto element) {
+  const auto convert = [&](auto element) {
     const std::byte* source = tensor.bytes.data();
     for (float& value : out) {
       std::memcpy(&element, source, sizeof element);
       value = static_cast<float>(element);
       source += sizeof element;
     }
-  });
+  };
+  if (is_f64) {
+    convert(double{});
+  } else {
+    visit_floating(tensor.dtype, convert);
+  }
 }
 
 std::vector<float> to_floats(const NamedTensor& tensor) {

@@ -18,9 +18,10 @@ struct NamedTensor {
   DType dtype = DType::f32;
   Shape shape;
   std::span<const std::byte> bytes;
+  std::string other_type = {};  // the file's name of a type that is no DType, "F64"; dtype then means nothing
 };
 
-/// Converts a f32, bf16 or f16 tensor into `out` (shape.count() floats).
+/// Converts a f32, bf16, f16 or F64 tensor into `out` (shape.count() floats).
 /// Throws Error{failed} when the type is none of these or the sizes differ.
 void read_floats(const NamedTensor& tensor, std::span<float> out);
 std::vector<float> to_floats(const NamedTensor& tensor);

@@ -29,6 +29,22 @@ constexpr std::array<std::pair<std::string_view, DType>, 7> type_names = {{{"F32
                                                                            {"U8", DType::u8},
                                                                            {"I8", DType::s8}}};
 
+/// Bytes per element of the format's types that are no DType; 0: elements smaller than a byte.
+constexpr std::array<std::pair<std::string_view, std::size_t>, 14> other_types = {{{"F64", 8},
+                                                                                   {"BOOL", 1},
+                                                                                   {"I16", 2},
+                                                                                   {"U16", 2},
+                                                                                   {"U32", 4},
+                                                                                   {"U64", 8},
+                                                                                   {"F8_E4M3", 1},
+                                                                                   {"F8_E5M2", 1},
+                                                                                   {"F8_E8M0", 1},
+                                                                                   {"C64", 8},
+                                                                                   {"F4", 0},
+                                                                                   {"F6_E2M3", 0},
+                                                                                   {"F6_E3M2", 0},
+                                                                                   {"C128", 16}}};
+
 std::string_view type_name(DType dtype) {
   return std::find_if(type_names.begin(), type_names.end(), [&](const auto& entry) { return entry.second == dtype; })
       ->first;
@@ -45,9 +61,14 @@ void refuse_other_formats(Bytes bytes, std::string_view file) {
       bytes.size() > 1 && bytes[0] == std::byte{0x80} && bytes[1] >= std::byte{2} && bytes[1] <= std::byte{5};
   if (zip || pickle)
     fail(
-        "{}: a PyTorch pickle, expected safetensors; convert it in Python: from safetensors.torch import save_file; "
-        "save_file(torch.load(\"{}\", weights_only=True), \"model.safetensors\")",
+        "{}: a PyTorch pickle, expected safetensors; convert it in Python: import torch; from safetensors.torch import "
+        "save_file; d = torch.load(\"{}\", map_location=\"cpu\", weights_only=True); "
+        "d = d.get(\"state_dict\", d.get(\"model\", d)); "
+        "save_file({{k: v.clone().contiguous() for k, v in d.items() if torch.is_tensor(v)}}, \"model.safetensors\") "
+        "(a whole module, if you trust its source: weights_only=False and d = d.state_dict())",
         file, file);
+  if (!bytes.empty() && bytes[0] == std::byte{'{'})
+    fail("{}: JSON, expected safetensors, or the index of weights in several files, whose name ends in .json", file);
   if (starts_with(bytes, "version https://git-lfs"))
     fail("{}: a Git LFS pointer, not the weights; run git lfs pull", file);
 }
@@ -108,9 +129,14 @@ NamedTensor parse_tensor(const std::string& name, const json& entry, Bytes data,
   const json& dtype = entry["dtype"];
   const auto type = std::find_if(type_names.begin(), type_names.end(),
                                  [&](const auto& known) { return dtype.is_string() && dtype == known.first; });
-  if (type == type_names.end())
+  const auto other = std::find_if(other_types.begin(), other_types.end(),
+                                  [&](const auto& known) { return dtype.is_string() && dtype == known.first; });
+  if (type == type_names.end() && other == other_types.end())
     fail("{}: dtype {}: expected F32, BF16, F16, I64, I32 or U8", where,
          dtype.dump(-1, ' ', false, json::error_handler_t::replace));
+  const bool is_other = type == type_names.end();
+  const std::string_view type_in_file = is_other ? other->first : type->first;
+  const std::size_t size = is_other ? other->second : element_size(type->second);
 
   if (!entry["shape"].is_array()) fail("{}: shape: expected a list", where);
   std::vector<std::int64_t> dims;
@@ -123,7 +149,8 @@ NamedTensor parse_tensor(const std::string& name, const json& entry, Bytes data,
       fail("{}: shape {} is too large", where, entry["shape"].dump());
     dims.push_back(static_cast<std::int64_t>(extent));
   }
-  NamedTensor tensor{name, type->second, Shape(std::move(dims)), {}};
+  NamedTensor tensor{name, is_other ? DType::u8 : type->second, Shape(std::move(dims)), {}};
+  if (is_other) tensor.other_type = type_in_file;
 
   const json& offsets = entry["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2) fail("{}: data_offsets: expected [begin, end]", where);
@@ -131,9 +158,9 @@ NamedTensor parse_tensor(const std::string& name, const json& entry, Bytes data,
   const std::uint64_t end = parse_unsigned(offsets[1], "data_offsets", where);
   if (begin > end || end > data.size())
     fail("{}: bytes {} to {} do not lie within the {} bytes of data (truncated file?)", where, begin, end, data.size());
-  if (end - begin != elements * element_size(tensor.dtype))
-    fail("{}: {} bytes for {} {}, expected {}", where, end - begin, type->first, tensor.shape.to_string(),
-         elements * element_size(tensor.dtype));
+  if (size > 0 && end - begin != elements * size)
+    fail("{}: {} bytes for {} {}, expected {}", where, end - begin, type_in_file, tensor.shape.to_string(),
+         elements * size);
   tensor.bytes = data.subspan(begin, end - begin);
   return tensor;
 }
@@ -185,6 +212,9 @@ const NamedTensor* SafetensorsFile::find(std::string_view name) const {
 const NamedTensor& SafetensorsFile::at(std::string_view name) const {
   const NamedTensor* tensor = find(name);
   if (tensor == nullptr) fail("{}: has no tensor {}", path_, quoted_name(name));
+  if (!tensor->other_type.empty()) {
+    fail("{}: tensor {} is {}, which no file of ptrain has", path_, quoted_name(name), tensor->other_type);
+  }
   return *tensor;
 }
 

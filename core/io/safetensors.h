@@ -35,7 +35,7 @@ class SafetensorsFile {
   const SafetensorsMetadata& metadata() const { return index_.metadata; }
   /// nullptr when there is no tensor of that name.
   const NamedTensor* find(std::string_view name) const;
-  /// Throws Error{failed} when there is no tensor of that name.
+  /// Throws Error{failed} when there is no tensor of that name, or its type is no DType.
   const NamedTensor& at(std::string_view name) const;
   /// As MappedFile::check; call it after copying the tensors.
   void check() const { file_.check(); }

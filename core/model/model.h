@@ -38,8 +38,8 @@ struct WeightMapping {
   Layout layout = Layout::rows;
   std::int64_t row_begin = 0;
   std::int64_t pixels = 1;  // P of image_row
-  bool head =
-      false;  // the classifier: when fine-tuning, it may be missing from the weights or have another class count
+  /// When fine-tuning, weights may lack the head, or have a classifier for another number of classes.
+  enum class Part { body, head, classifier } part = Part::body;
   std::vector<std::string> other_names = {};  // alternative names in files, most likely first
   std::string step_counter = {};              // i64 [] after it in a file, which counts steps; empty: none
   std::string added_row = {};  // a tensor whose first row is added to each row, where a file has it; empty: none
@@ -75,6 +75,9 @@ class Model {
   virtual Bucket bucket_for(const Bucket& batch, Mode) const { return Bucket(batch).set(extent_names::tokens, 0); }
   /// Metadata for other tools, stored with the weights as config.json; empty: none.
   virtual std::string config_json() const { return {}; }
+  /// How it differs from the published network of its name, though weights fit both: "small stem ..."; empty: not at
+  /// all.
+  virtual std::string variant() const { return {}; }
   virtual DataKind reads() const = 0;
   /// Whether it reads sequences of tokens: sentences, or blocks of running text.
   bool is_text() const { return reads() == DataKind::text || reads() == DataKind::tokens; }

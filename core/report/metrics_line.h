@@ -28,6 +28,7 @@ struct StepLine {
   std::optional<std::int64_t> memory_bytes;
   std::optional<double> loss_scale;
   std::map<std::string, double> losses;
+  std::optional<double> time;
 
   void describe(Fields& field) {
     field.about("a logged training step");
@@ -43,6 +44,7 @@ struct StepLine {
     field.maybe("memory_bytes", memory_bytes, "memory in use after the step, if known");
     field.maybe("loss_scale", loss_scale, "loss scale of the next step, if there is a scaler");
     field.maybe("losses", losses, "terms of a sum of losses, by name, unweighted; those not finite are left out");
+    field.maybe("time", time, "end of the step, in seconds since 1970");
   }
 
   /// Milliseconds of all steps that the line covers.
@@ -67,11 +69,13 @@ struct LoggedEvaluation {
 struct EvaluationLine {
   std::int64_t step = 0;
   LoggedEvaluation eval;
+  std::optional<double> time = {};
 
   void describe(Fields& field) {
     field.about("an evaluation");
     field("step", step, "training steps before it");
     field("eval", eval, "results of the evaluation");
+    field.maybe("time", time, "end of the evaluation, in seconds since 1970");
   }
 };
 

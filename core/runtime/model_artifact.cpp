@@ -246,6 +246,12 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
         files.push_back(!bytes ? model_files::vocabulary : i == 0 ? model_files::byte_vocabulary : model_files::merges);
         write_file_atomic(folder / files.back(), read_file(sources[i]));
       }
+      // What transformers' AutoTokenizer needs beside config.json and the vocabulary; it takes the case from here
+      // alone.
+      const json tokenizer = {{"do_lower_case", config.data.lowercase && sources.size() == 1},
+                              {"model_max_length", data.max_length}};
+      write_file_atomic(folder / model_files::tokenizer, tokenizer.dump(2) + "\n");
+      files.push_back(model_files::tokenizer);
     }
   }
   for (const char* name : files) document.files[name] = check_file(folder / name);
@@ -328,9 +334,15 @@ void copy_as_quantized(const ModelArtifact& trained, const QuantizationRecord& q
   write_document(document, out / model_files::document);
 }
 
-void copy_trained_model(const ModelArtifact& trained, const fs::path& out) {
-  make_folder(out);
+FolderLock claim_model_folder(const ModelArtifact& trained, const fs::path& out) {
   require_other_folder(trained, out);
+  make_folder(out);
+  return FolderLock(out);
+}
+
+void copy_trained_model(const ModelArtifact& trained, const fs::path& out) {
+  const FolderLock lock = claim_model_folder(trained, out);
+  fs::remove(out / model_files::document);  // with the files of two models the folder is none
   const auto copy = [&](const std::string& name) { write_file_atomic(out / name, read_file(trained.folder / name)); };
   for (const auto& [name, check] : trained.document.files) copy(name);
   copy(model_files::document);  // last: a folder without it is not a model

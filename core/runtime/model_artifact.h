@@ -4,6 +4,7 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
+#include "core/io/folder_lock.h"
 #include "core/model/model.h"
 #include "core/passes/quantize_layers.h"
 #include "core/report/fields.h"
@@ -88,6 +89,7 @@ inline constexpr const char* architecture = "config.json";    // if the model ha
 inline constexpr const char* vocabulary = "vocab.txt";        // for text, unless synthetic
 inline constexpr const char* byte_vocabulary = "vocab.json";  // alternatively, with merges
 inline constexpr const char* merges = "merges.txt";
+inline constexpr const char* tokenizer = "tokenizer_config.json";  // with a vocabulary, for other libraries
 }  // namespace model_files
 
 /// A weights file and, for a quantized model, its quantization.
@@ -130,6 +132,9 @@ void require_same_model(const ModelArtifact& trained, const Model& made);
 /// Throws Error{usage} when the model reads neither images nor sentences; `what` ends the message: why clips, rows of
 /// tables and running text are not supported.
 void require_images_or_sentences(const ModelArtifact& trained, const std::string& what);
+
+/// Creates `out` and locks it for a model to be written. Throws as FolderLock and require_other_folder do.
+FolderLock claim_model_folder(const ModelArtifact& trained, const std::filesystem::path& out);
 
 /// Copies only the model's files to `out`. Throws Error{failed} on I/O.
 void copy_trained_model(const ModelArtifact& trained, const std::filesystem::path& out);

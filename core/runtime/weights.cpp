@@ -1,17 +1,25 @@
 #include "core/runtime/weights.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
-#include "core/io/safetensors.h"
+#include "core/io/weights_file.h"
 #include "core/passes/optimizer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 namespace ptrain {
 namespace {
+
+constexpr const char* variant_key = "variant";  // in a file's metadata
 
 /// Layouts of a variable here, with channels innermost, and in files, with pixels innermost.
 struct ChannelsLast {
@@ -47,13 +55,124 @@ void for_each_element(const ChannelsLast& order, Visit&& visit) {
   }
 }
 
-const NamedTensor* find_tensor(const SafetensorsFile& file, const WeightMapping& mapping) {
-  const NamedTensor* tensor = file.find(mapping.external);
-  for (auto name = mapping.other_names.begin(); tensor == nullptr && name != mapping.other_names.end(); ++name) {
-    tensor = file.find(*name);
+/// The part of `name` before what the network calls it: modules that wrap it in a data-parallel, compiled or Lightning
+/// training.
+std::string_view wrapper_prefix(std::string_view name) {
+  constexpr std::array<std::string_view, 6> wrappers{"module.", "_orig_mod.", "model.",
+                                                     "net.",    "network.",   "state_dict."};
+  std::size_t end = 0;
+  for (bool found = true; found;) {
+    found = false;
+    for (const std::string_view wrapper : wrappers) {
+      if (!name.substr(end).starts_with(wrapper)) continue;
+      end += wrapper.size();
+      found = true;
+    }
   }
-  return tensor;
+  return name.substr(0, end);
 }
+
+/// Every name that the model's tensors may have in files.
+std::vector<std::string> list_names(const WeightMapping& mapping) {
+  std::vector<std::string> names{mapping.external};
+  names.insert(names.end(), mapping.other_names.begin(), mapping.other_names.end());
+  return names;
+}
+
+/// The tensors of a file by the model's names for them.
+class TensorsByName {
+ public:
+  TensorsByName(const WeightsFile& file, const std::vector<WeightMapping>& mappings) : file_(file) {
+    std::set<std::string, std::less<>> known;
+    for (const WeightMapping& mapping : mappings)
+      for (std::string& name : list_names(mapping)) known.insert(std::move(name));
+    std::map<std::string, int> hits;  // known names by the prefix before them
+    for (const NamedTensor* tensor : file.tensors()) {
+      const std::string_view name = tensor->name, prefix = wrapper_prefix(name);
+      if (known.contains(name)) ++hits[""];
+      if (!prefix.empty() && known.contains(name.substr(prefix.size()))) ++hits[std::string(prefix)];
+    }
+    const auto most = std::max_element(hits.begin(), hits.end(), [](auto& a, auto& b) { return a.second < b.second; });
+    if (most != hits.end()) prefix_ = most->first;
+    for (const NamedTensor* tensor : file.tensors()) {
+      const std::string_view name = tensor->name;
+      if (name.starts_with(prefix_)) by_name_[name.substr(prefix_.size())] = tensor;
+    }
+  }
+
+  const std::string& prefix() const { return prefix_; }
+  /// Without the prefix; tensors whose names lack it are not there.
+  const std::map<std::string_view, const NamedTensor*>& all() const { return by_name_; }
+  const NamedTensor* find(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+  const NamedTensor* find(const WeightMapping& mapping) const {
+    for (const std::string& name : list_names(mapping)) {
+      if (const NamedTensor* tensor = find(name)) return tensor;
+    }
+    return nullptr;
+  }
+  /// Throws Error{failed} for a tensor that is not there, with a name that resembles it.
+  [[noreturn]] void fail_missing(const WeightMapping& mapping, const Model& model) const {
+    const NamedTensor* similar = nullptr;
+    for (const NamedTensor* tensor : file_.tensors()) {
+      const bool shorter = similar == nullptr || tensor->name.size() < similar->name.size();
+      if (shorter && tensor->name.ends_with("." + mapping.external)) similar = tensor;
+    }
+    std::string hint;
+    if (similar != nullptr) {
+      hint = fmt::format("; it has {}: take the prefix off its names", similar->name);
+    } else if (file_.path().find("-of-") != std::string::npos) {
+      hint = "; one of several files: give their index, model.safetensors.index.json";
+    }
+    fail("{}: has no tensor {}, which {} needs{}", file_.path(), mapping.external, model.name(), hint);
+  }
+
+ private:
+  const WeightsFile& file_;
+  std::string prefix_;
+  std::map<std::string_view, const NamedTensor*> by_name_;
+};
+
+/// Tensors that modules keep besides their parameters.
+bool is_buffer(const NamedTensor& tensor) {
+  constexpr std::array<std::string_view, 7> buffers{"position_ids",           "token_type_ids", ".attn.bias",
+                                                    ".attn.masked_bias",      "attn_mask",      "inv_freq",
+                                                    "relative_position_index"};
+  const bool floating = tensor.other_type.empty() ? is_floating(tensor.dtype) : tensor.other_type == "F64";
+  return !floating || std::any_of(buffers.begin(), buffers.end(),
+                                  [&](std::string_view name) { return tensor.name.ends_with(name); });
+}
+
+/// The modules that make up the body: "layer1", "encoder". A first component that all have ("bert.") is no module.
+class BodyModules {
+ public:
+  explicit BodyModules(const std::vector<WeightMapping>& mappings) {
+    std::set<std::string_view> roots;
+    for (const WeightMapping& mapping : mappings) {
+      if (mapping.part == WeightMapping::Part::body) roots.insert(first_component(mapping.external));
+    }
+    if (roots.size() == 1) root_ = std::string(*roots.begin()) + ".";
+    for (const WeightMapping& mapping : mappings) {
+      if (mapping.part != WeightMapping::Part::body) continue;
+      for (const std::string& name : list_names(mapping)) modules_.insert(std::string(module_name(name)));
+    }
+  }
+  bool contains(std::string_view name) const { return modules_.contains(module_name(name)); }
+
+ private:
+  static std::string_view first_component(std::string_view name) { return name.substr(0, name.find('.')); }
+  /// A root of numbered layers, "features.3.", is the module itself.
+  std::string_view module_name(std::string_view name) const {
+    const bool rooted = !root_.empty() && name.starts_with(root_);
+    const std::string_view below = rooted ? name.substr(root_.size()) : name;
+    return first_component(rooted && below.find_first_not_of("0123456789.") == 0 ? below : name);
+  }
+
+  std::string root_;
+  std::set<std::string, std::less<>> modules_;
+};
 
 /// Throws Error{failed} if a value is not finite; `name` is the model's name for the tensor.
 std::vector<float> finite_values(const NamedTensor& tensor, const std::filesystem::path& path,
@@ -141,43 +260,81 @@ void from_external(const WeightMapping& mapping, const Shape& shape, std::span<c
   }
 }
 
-LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables) {
-  const SafetensorsFile file(path);
-  LoadedWeights result;
-  std::set<const NamedTensor*> used;
+namespace {
+
+/// Reads the tensor of `mapping` and what is added to it.
+void read_tensor(const NamedTensor& tensor, const NamedTensor* more, const std::filesystem::path& path,
+                 const WeightMapping& mapping, Variables& variables) {
+  const std::vector<float> external = finite_values(tensor, path, mapping.external);
+  std::vector<float> values = variables.read_f32(mapping.variable);
+  const Shape& shape = variables.at(mapping.variable).desc.shape;
+  from_external(mapping, shape, external, values);
+  if (more != nullptr) add_first_row(*more, path, shape, values);
+  variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
+}
+
+/// Throws Error{failed} where parameters of the body are left over.
+void require_no_body(const std::vector<std::string>& unused, const std::vector<WeightMapping>& mappings,
+                     const std::filesystem::path& path, const Model& model) {
+  const BodyModules body(mappings);
+  std::vector<std::string> left;
+  std::copy_if(unused.begin(), unused.end(), std::back_inserter(left),
+               [&](const std::string& name) { return body.contains(name); });
+  if (left.empty()) return;
+  fail(
+      "{}: has {} that {} has no place for: {}; weights of another or a deeper network? model.weights_strict: false "
+      "leaves them out",
+      path.string(), counted(static_cast<std::int64_t>(left.size()), "tensor"), model.name(), name_some(left));
+}
+
+}  // namespace
+
+std::string name_some(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 4;
+  const std::vector<std::string> some(names.begin(),
+                                      names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
+  return fmt::format("{}{}", fmt::join(some, ", "),
+                     names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
+}
+
+LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables,
+                           LeftOver left_over) {
+  const WeightsFile file(path);
   const std::vector<ModelVariable> declared = model.variables();
-  for (const ModelVariable& variable : declared)
-    for (const WeightMapping& mapping : variable.files) {
-      const NamedTensor* tensor = find_tensor(file, mapping);
-      const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
-      if (tensor != nullptr) used.insert(tensor);
-      if (!fits && mapping.head) {
-        result.fresh.push_back(mapping.external);
-        continue;
-      }
-      if (tensor == nullptr)
-        fail("{}: has no tensor {}, which {} needs", path.string(), mapping.external, model.name());
-      if (!fits) {
-        fail("{}: {} has shape {}, expected {}", path.string(), mapping.external, tensor->shape.to_string(),
-             mapping.external_shape.to_string());
-      }
-      const std::vector<float> external = finite_values(*tensor, path, mapping.external);
-      std::vector<float> values = variables.read_f32(mapping.variable);
-      const Shape& shape = variables.at(mapping.variable).desc.shape;
-      from_external(mapping, shape, external, values);
-      if (const NamedTensor* more = mapping.added_row.empty() ? nullptr : file.find(mapping.added_row)) {
-        used.insert(more);
-        add_first_row(*more, path, shape, values);
-      }
-      variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
+  const std::vector<WeightMapping> mappings = model.weights();
+  const TensorsByName tensors(file, mappings);
+  LoadedWeights result;
+  result.prefix = tensors.prefix();
+  if (const auto variant = file.metadata().find(variant_key); variant != file.metadata().end())
+    result.variant = variant->second;
+  std::set<const NamedTensor*> used;
+  for (const WeightMapping& mapping : mappings) {
+    const NamedTensor* tensor = tensors.find(mapping);
+    const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
+    if (tensor != nullptr) used.insert(tensor);
+    const bool may_differ =
+        tensor == nullptr ? mapping.part != WeightMapping::Part::body : mapping.part == WeightMapping::Part::classifier;
+    if (!fits && may_differ) {
+      result.fresh.push_back(mapping.external);
+      continue;
     }
+    if (tensor == nullptr) tensors.fail_missing(mapping, model);
+    if (!fits) {
+      fail("{}: {} has shape {}, expected {}", file.path(), mapping.external, tensor->shape.to_string(),
+           mapping.external_shape.to_string());
+    }
+    const NamedTensor* more = mapping.added_row.empty() ? nullptr : tensors.find(mapping.added_row);
+    if (more != nullptr) used.insert(more);
+    read_tensor(*tensor, more, file.path(), mapping, variables);
+  }
   for (const ModelVariable& variable : declared) {
     if (variable.files.empty()) initialize_variable(variable, variables, 0);  // constant, and not in files
   }
   file.check();
-  for (const NamedTensor& tensor : file.tensors()) {
-    if (!used.contains(&tensor)) result.unused.push_back(tensor.name);
+  for (const auto& [name, tensor] : tensors.all()) {
+    if (!used.contains(tensor) && !is_buffer(*tensor)) result.unused.emplace_back(name);
   }
+  if (left_over == LeftOver::refused) require_no_body(result.unused, mappings, file.path(), model);
   refresh_low_precision(variables, LowPrecisionCopies::all);
   return result;
 }
@@ -196,8 +353,10 @@ void save_weights(const std::filesystem::path& path, const Model& model, const V
     declare(mapping.external, DType::f32, mapping.external_shape);
     if (!mapping.step_counter.empty()) declare(mapping.step_counter, DType::i64, Shape{});
   }
+  SafetensorsMetadata metadata{{"format", "pt"}};
+  if (const std::string variant = model.variant(); !variant.empty()) metadata[variant_key] = variant;
   std::vector<float> values;
-  write_safetensors(path, tensors, {{"format", "pt"}}, [&](const NamedTensor& tensor) {
+  write_safetensors(path, tensors, metadata, [&](const NamedTensor& tensor) {
     if (tensor.dtype == DType::i64) return std::as_bytes(std::span(&steps, 1));
     const WeightMapping& mapping = *by_name.at(tensor.name);
     values = to_external(mapping, variables.at(mapping.variable).desc.shape, variables.read_f32(mapping.variable));

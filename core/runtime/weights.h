@@ -12,17 +12,27 @@ namespace ptrain {
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed);
 
 struct LoadedWeights {
-  std::vector<std::string> fresh;   // classifier tensors that the file lacks or has in another shape: kept as
-                                    // initialised
-  std::vector<std::string> unused;  // tensors of the file that the model does not use
+  std::vector<std::string>
+      fresh;  // of the head, missing; of the classifier, also in another shape: kept as initialised
+  std::vector<std::string> unused;  // the file's other parameters
+  std::string prefix;               // that the file's names have before the model's: "module."
+  std::string variant;              // Model::variant of the model that was saved, if the file says one
 };
 
-/// Reads a safetensors file into the variables; a tensor may have any of the names that the model lists for it.
-/// Throws Error{failed} naming file and tensor when one is missing, has another shape or
-/// a value that is not finite.
-LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables);
+/// What to do with parameters of the network's body that the model has no place for, such as those of further layers.
+enum class LeftOver { refused, allowed };
 
-/// Writes the model's parameters and running statistics as fp32 safetensors. `steps`: BatchNorm's num_batches_tracked.
+/// Reads weights (core/io/weights_file.h) into the variables; a tensor may have any of the names that the model lists
+/// for it, after a prefix that wrappers add. Throws Error{failed} naming file and tensor when one is missing, has
+/// another shape or a value that is not finite, or is left over.
+LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables,
+                           LeftOver left_over = LeftOver::refused);
+
+/// "a, b, c, d and 3 more".
+std::string name_some(const std::vector<std::string>& names);
+
+/// Writes the model's parameters and running statistics as fp32 safetensors, with the model's variant in the metadata.
+/// `steps`: BatchNorm's num_batches_tracked.
 void save_weights(const std::filesystem::path& path, const Model& model, const Variables& variables,
                   std::int64_t steps);
 

@@ -1,5 +1,7 @@
 #include "models/text/architecture_file.h"
 
+#include "core/io/weights_file.h"
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -11,15 +13,17 @@ struct NamedActivation {
   std::string_view name;
   Activation activation;
 };
-constexpr std::array<NamedActivation, 4> named_activations{{{"gelu", Activation::gelu_erf},
+constexpr std::array<NamedActivation, 6> named_activations{{{"gelu", Activation::gelu_erf},
+                                                            {"gelu_python", Activation::gelu_erf},
                                                             {"gelu_new", Activation::gelu_tanh},
+                                                            {"gelu_fast", Activation::gelu_tanh},
                                                             {"gelu_pytorch_tanh", Activation::gelu_tanh},
                                                             {"relu", Activation::relu}}};
 
 }  // namespace
 
 std::filesystem::path find_architecture_file(const Config& config) {
-  const std::filesystem::path weights = config.model.weights;
+  const std::filesystem::path weights = find_weights_file(config.model.weights);
   const std::filesystem::path config_json = weights.parent_path() / "config.json";
   return !weights.empty() && std::filesystem::exists(config_json) ? config_json : std::filesystem::path{};
 }
@@ -45,11 +49,19 @@ std::int64_t positive_integer(const nlohmann::json& json, const char* field, con
   return it->get<std::int64_t>();
 }
 
+void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,
+                   std::string_view model, const std::filesystem::path& file) {
+  const auto found = json.find(field);
+  if (found == json.end() || found->is_null() || *found == expected) return;
+  fail("{}: {}: expected {}, which {} has, got {}: weights of another network", file.string(), field, expected.dump(),
+       model, found->dump());
+}
+
 Activation parse_activation(const nlohmann::json& value, const char* field, const std::filesystem::path& file) {
   for (const NamedActivation& known : named_activations) {
     if (value == known.name) return known.activation;
   }
-  fail("{}: {}: {}: expected gelu, gelu_new, gelu_pytorch_tanh or relu", file.string(), field, value.dump());
+  fail("{}: {}: {}: expected gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or relu", file.string(), field, value.dump());
 }
 
 std::string_view name_of_activation(Activation activation) {

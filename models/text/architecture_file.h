@@ -43,6 +43,10 @@ nlohmann::json read_architecture(const std::filesystem::path& config_json);
 /// Throws Error{failed} naming `file` and `field` where it is missing or not a positive integer.
 std::int64_t positive_integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file);
 
+/// Throws Error{failed} if `field` has a value that is not `expected`: the file describes another network than `model`.
+void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,
+                   std::string_view model, const std::filesystem::path& file);
+
 /// The activation that `value` of `field` names. Throws Error{failed} naming `file` and the supported ones.
 Activation parse_activation(const nlohmann::json& value, const char* field, const std::filesystem::path& file);
 std::string_view name_of_activation(Activation activation);

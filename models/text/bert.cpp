@@ -86,7 +86,8 @@ class BertBuilder final : public TextBlocks {
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("{}{}", form_.layer, i), x);
     x = add("first_token", std::make_shared<GatherToken>(), with_offsets({x}));
     if (form_.drops_first_token) x = dropout("first_token.dropout", x);
-    x = dense(form_.pooler, x, spec_.hidden);
+    x = linear(form_.pooler, x, of_head(matrix(form_.pooler + ".weight", spec_.hidden, spec_.hidden)),
+               of_head(zeros(form_.pooler + ".bias", spec_.hidden)));
     x = add("pooled", std::make_shared<ActivationOp>(form_.pooled), {x});
     x = dropout("classifier.dropout", x);
     return finish(classifier(form_.classifier, x, spec_.classes, normal_start(0.02f), constant_start(0)));

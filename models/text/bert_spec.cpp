@@ -68,7 +68,7 @@ BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data)
   spec.padding = config.data.padding;
   spec.dropout = static_cast<float>(config.model.dropout);
   spec.attention = config.model.attention;
-  if (spec.activation != Activation::relu) {
+  if (spec.activation != Activation::relu && config.model.gelu != GeluForm::automatic) {
     spec.activation = config.model.gelu == GeluForm::erf ? Activation::gelu_erf : Activation::gelu_tanh;
   }
   return spec;
@@ -91,6 +91,9 @@ BertSpec base_spec(BertForm form) {
 
 BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertForm form) {
   const nlohmann::json json = read_architecture(config_json);
+  const std::string_view type = get_names(form).type;
+  require_field(json, "model_type", type, fmt::format("model.name {}", type), config_json);
+  require_field(json, "position_embedding_type", "absolute", type, config_json);
   const SizeFields fields = size_fields(form);
   BertSpec spec;
   spec.form = form;

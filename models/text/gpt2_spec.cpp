@@ -19,14 +19,6 @@ constexpr std::array<TransformerSize, 6> gpt2_sizes{{{"tiny", 2, 128, 2},
                                                      {"medium", 24, 1024, 16},
                                                      {"large", 36, 1280, 20}}};
 
-/// Throws Error{failed} if `field` exists and is not `expected`: the file has another architecture.
-void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,
-                   const std::filesystem::path& file) {
-  const auto found = json.find(field);
-  if (found == json.end() || *found == expected) return;
-  fail("{}: {}: expected {}, which GPT-2 has, got {}", file.string(), field, expected.dump(), found->dump());
-}
-
 Gpt2Spec gpt2_architecture(const Config& config, const DatasetInfo& data) {
   const std::filesystem::path config_json = find_architecture_file(config);
   if (!config_json.empty()) return gpt2_spec_from_config(config_json);
@@ -50,10 +42,10 @@ Gpt2Spec gpt2_spec_of_size(std::string_view size) { return spec_of_size<Gpt2Spec
 
 Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json) {
   const nlohmann::json json = read_architecture(config_json);
-  require_field(json, "model_type", model_type, config_json);
-  require_field(json, "scale_attn_weights", true, config_json);
-  require_field(json, "scale_attn_by_inverse_layer_idx", false, config_json);
-  require_field(json, "tie_word_embeddings", true, config_json);
+  require_field(json, "model_type", model_type, "GPT-2", config_json);
+  require_field(json, "scale_attn_weights", true, "GPT-2", config_json);
+  require_field(json, "scale_attn_by_inverse_layer_idx", false, "GPT-2", config_json);
+  require_field(json, "tie_word_embeddings", true, "GPT-2", config_json);
   Gpt2Spec spec;
   spec.layers = positive_integer(json, "n_layer", config_json);
   spec.hidden = positive_integer(json, "n_embd", config_json);

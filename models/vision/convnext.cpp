@@ -34,7 +34,8 @@ class ConvNextBuilder final : public VisionBlocks {
         x = block(fmt::format("features.{}.{}", 2 * stage + 1, i), x, depth);
       }
     }
-    x = layer_norm("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}));
+    x = layer_norm("classifier.0", add("avgpool", std::make_shared<GlobalAveragePool>(), {x}),
+                   WeightMapping::Part::head);
     return finish(class_scores("classifier.2", x, normal_start(layer_norm_networks_deviation)));
   }
 

@@ -38,17 +38,21 @@ ImageSpec image_spec(const Config& config, const DatasetInfo& data);
 template <typename Builder, typename Spec = ImageSpec>
 class ImageModel : public Model {
  public:
-  /// `details` distinguish models of this name with incompatible checkpoints; they begin with a space.
+  /// `details` distinguish models of this name with incompatible checkpoints; they begin with a space. Models that
+  /// depend on the stem have some.
   ImageModel(std::string name, const Spec& spec, const std::string& details = {})
-      : name_(std::move(name)), signature_(fmt::format("{} classes={}{}", name_, spec.classes, details)), spec_(spec) {}
+      : name_(std::move(name)), signature_(fmt::format("{} classes={}{}", name_, spec.classes, details)), spec_(spec) {
+    if (!details.empty() && spec.stem == Stem::small) variant_ = "small stem: the first convolution has stride 1";
+  }
 
   std::string name() const override { return name_; }
   std::string signature() const override { return signature_; }
+  std::string variant() const override { return variant_; }
   BuiltModel construct(const Bucket& batch, Mode mode) const override { return Builder(spec_, mode).build(batch); }
   DataKind reads() const override { return DataKind::image; }
 
  private:
-  std::string name_, signature_;
+  std::string name_, signature_, variant_;
   Spec spec_;
 };
 

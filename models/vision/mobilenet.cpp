@@ -136,8 +136,8 @@ class MobileNetBuilder final : public VisionBlocks {
   ValueId v3_classifier(ValueId x) {
     const Initializer start = normal_start(0.01f), zero = constant_start(0);
     x = add("pool", std::make_shared<GlobalAveragePool>(), {x});
-    x = linear("classifier.0", x, make_variable("classifier.0.weight", Shape{v3_hidden, channels(x)}, start),
-               make_variable("classifier.0.bias", Shape{v3_hidden}, zero));
+    x = linear("classifier.0", x, of_head(make_variable("classifier.0.weight", Shape{v3_hidden, channels(x)}, start)),
+               of_head(make_variable("classifier.0.bias", Shape{v3_hidden}, zero)));
     x = dropout("classifier.2", activate(hs, "classifier.1", x));
     return class_scores("classifier.3", x, start);
   }

@@ -138,11 +138,16 @@ class ResNet final : public ImageModel<ResNetBuilder, ResNetSpec> {
  public:
   explicit ResNet(const ResNetSpec& spec)
       : ImageModel(resnet_name(spec), spec, stem_detail(spec.stem) + (spec.blur_pool ? " blur_pool" : "")),
-        of_clips_(spec.segments > 0) {}
+        of_clips_(spec.segments > 0),
+        blur_pool_(spec.blur_pool) {}
   std::string sample() const override { return of_clips_ ? "clip" : Model::sample(); }
+  std::string variant() const override {
+    const std::string stem = ImageModel::variant();
+    return blur_pool_ ? stem + (stem.empty() ? "" : "; ") + "blur pool" : stem;
+  }
 
  private:
-  bool of_clips_;
+  bool of_clips_, blur_pool_;
 };
 
 }  // namespace

@@ -57,8 +57,8 @@ class VggBuilder final : public VisionBlocks {
     const Initializer start = normal_start(0.01f), zero = constant_start(0);
     x = grid_linear("avgpool", "classifier.0", x, vgg_grid, vgg_hidden, start);
     x = dropout("classifier.2", relu("classifier.1", x));
-    x = linear("classifier.3", x, make_variable("classifier.3.weight", Shape{vgg_hidden, vgg_hidden}, start),
-               make_variable("classifier.3.bias", Shape{vgg_hidden}, zero));
+    x = linear("classifier.3", x, of_head(make_variable("classifier.3.weight", Shape{vgg_hidden, vgg_hidden}, start)),
+               of_head(make_variable("classifier.3.bias", Shape{vgg_hidden}, zero)));
     x = dropout("classifier.5", relu("classifier.4", x));
     return class_scores("classifier.6", x, start);
   }

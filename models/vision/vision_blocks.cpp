@@ -85,11 +85,13 @@ ValueId VisionBlocks::patches(const std::string& name, ValueId x, std::int64_t c
   return convolution(name, x, {channels, size, size, 1, ConvBias::zero, 0, layer_norm_networks_deviation});
 }
 
-ValueId VisionBlocks::layer_norm(const std::string& name, ValueId x) {
+ValueId VisionBlocks::layer_norm(const std::string& name, ValueId x, WeightMapping::Part part) {
   constexpr float epsilon = 1e-6f;
   const Shape width{channels(x)};
-  return Blocks::layer_norm(name, x, epsilon, make_variable(name + ".weight", width, constant_start(1)),
-                            make_variable(name + ".bias", width, constant_start(0)));
+  ModelVariable scale = make_variable(name + ".weight", width, constant_start(1));
+  ModelVariable offset = make_variable(name + ".bias", width, constant_start(0));
+  scale.files.front().part = offset.files.front().part = part;
+  return Blocks::layer_norm(name, x, epsilon, std::move(scale), std::move(offset));
 }
 
 ValueId VisionBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
@@ -164,8 +166,8 @@ ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& li
   ModelVariable matrix = make_variable(linear + ".weight", Shape{outputs, channels(x)}, weight);
   matrix.files.front().layout = WeightMapping::Layout::image_row;
   matrix.files.front().pixels = size * size;
-  return Blocks::linear(linear, x, std::move(matrix),
-                        make_variable(linear + ".bias", Shape{outputs}, constant_start(0)));
+  return Blocks::linear(linear, x, of_head(std::move(matrix)),
+                        of_head(make_variable(linear + ".bias", Shape{outputs}, constant_start(0))));
 }
 
 ValueId VisionBlocks::pooled_classifier(const std::string& pool, const std::string& linear, ValueId x,

@@ -72,7 +72,7 @@ class VisionBlocks : public Blocks {
   ValueId patches(const std::string& name, ValueId x, std::int64_t channels, int size);
   ValueId batch_norm(const std::string& name, ValueId x, NormStart start);
   /// Over the channels of each pixel or token.
-  ValueId layer_norm(const std::string& name, ValueId x);
+  ValueId layer_norm(const std::string& name, ValueId x, WeightMapping::Part part = WeightMapping::Part::body);
   /// A linear layer applied to each pixel or token.
   ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
   /// Two dense layers with GELU between them.
@@ -89,8 +89,8 @@ class VisionBlocks : public Blocks {
   ValueId blur_pool(const std::string& name, ValueId x);
   /// Average pooling over squares of `size` pixels.
   ValueId avg_pool(const std::string& name, ValueId x, int size);
-  /// Average pooling to a grid of `size` x `size`, flattened, and a linear layer without activation. Files order the
-  /// layer's columns channel by channel.
+  /// Average pooling to a grid of `size` x `size`, flattened, and the head's first linear layer, without activation.
+  /// Files order its columns channel by channel.
   ValueId grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,
                       std::int64_t outputs, const Initializer& weight);
   /// Mean over the image, or over the `frames` images of a row, dropout and a linear classifier, initialised as

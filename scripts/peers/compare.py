@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import statistics
 import subprocess
 import sys
@@ -154,13 +155,37 @@ CASES = {
 def run(command, environment=None):
     """(stdout, error): error is None when the command succeeded, else the last lines it wrote."""
     try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, env=environment,
-                              check=False, cwd=ROOT)
+        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env=environment, cwd=ROOT, start_new_session=True)
     except OSError as error:  # program not found
         return "", str(error)
-    if done.returncode == 0:
-        return done.stdout, None
-    return done.stdout, f"exit code {done.returncode}: " + " | ".join((done.stderr or done.stdout).splitlines()[-3:])
+    try:
+        out, errors = child.communicate()
+    except BaseException:  # this program is ended: so are the child and what it started
+        end_group(child)
+        raise
+    if child.returncode == 0:
+        return out, None
+    return out, f"exit code {child.returncode}: " + " | ".join((errors or out).splitlines()[-3:])
+
+
+def end_group(child):
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(child.pid, number)
+            child.wait(5)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+
+
+def end_on_signal(number, _):
+    """The measurement that runs is ended; the table of those before it is printed."""
+    raise KeyboardInterrupt(f"signal {number}")
+
+
+def missing_files(case):
+    """Files that a case needs and this machine lacks."""
+    return [value for key, value in case.keys.items() if key in ("model.weights", "data.vocab") and not (ROOT / value).exists()]
 
 
 def run_ptrain(options, case, precision):
@@ -338,6 +363,11 @@ def measure_all(options, results):
     """Adds the cases to `results` as they are measured, and keeps its file up to date."""
     cases = CASES[options.device] + CASES["zoo"] if options.cases else CASES["zoo" if options.zoo else options.device]
     for case in (case for case in cases if not options.cases or case.name in options.cases):
+        missing = missing_files(case)
+        if missing:
+            print(f"{case.name}: left out: {', '.join(missing)} not found; scripts/fetch_weights.sh fetches the weights",
+                  file=sys.stderr)
+            continue
         for precision in options.precisions:
             entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,
                      "ptrain": [], **{name: [] for name in options.variants}}
@@ -367,6 +397,8 @@ def main():
     for needed, remedy in ((options.ptrain, "build it first"), (options.python, "run scripts/peers/setup.sh")):
         if not pathlib.Path(needed).exists():
             sys.exit(f"{needed} does not exist: {remedy}")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_on_signal)
     results = {"schema": "ptrain.peers/1", "machine": describe_machine(options), "cases": []}
     interrupted = False
     try:

@@ -168,6 +168,7 @@ class Axes(BenchTest):
         for arguments, parts in ((["amp.levle=O0,O1"], ["--axis amp.levle=O0", "did you mean amp.level?"]),
                                  (["amp.level=O0"], ["amp.level=O0", "two or more values"]),
                                  (["seed=1,2", "seed=3,4"], ["--axis seed: given twice"]),
+                                 (["output.dir=a,b"], ["--axis output.dir: is no setting of a measurement"]),
                                  (["data.batch_size=4,many"], ["--axis data.batch_size=many", 'got "many"'])):
             with self.subTest(arguments):
                 options = [word for text in arguments for word in ("--axis", text)]

@@ -82,6 +82,11 @@ class Export(ProgramTest):
         self.assertEqual(lines[-1]["metadata"]["status"], "success")
         times = [line["time_ms"] for line in lines]
         self.assertEqual(times, sorted(times))
+        values = {line["key"]: line["value"] for line in lines}
+        self.assertEqual(values["opt_learning_rate_warmup_steps"], 6, "warmup_ratio 0.1 of 60 steps")
+        self.assertEqual(values["train_samples"], 320)
+        epochs = [line["metadata"]["epoch_num"] for line in lines if line["key"] == "epoch_start"]
+        self.assertEqual(epochs, [1, 2], "60 steps of 40 an epoch")
 
     def test_mlcommons_own_parser_reads_the_log(self):
         if ruleset_400 is None:
@@ -102,6 +107,13 @@ class Export(ProgramTest):
     def test_prometheus_text(self):
         for line in self.export("prometheus").splitlines():
             self.assertRegex(line, r'^(# (HELP|TYPE) ptrain_\w+ .+|ptrain_\w+\{(\w+="[^"]*",?)+\} [-+0-9.e]+)$')
+
+    def test_prometheus_quantiles_are_a_summarys(self):
+        text = self.export("prometheus")
+        self.assertIn("# TYPE ptrain_step_seconds summary\n", text)
+        for suffix in ("_sum{", "_count{"):
+            self.assertIn("ptrain_step_seconds" + suffix, text)
+        self.assertEqual({line.split("{")[0] for line in text.splitlines() if "quantile=" in line}, {"ptrain_step_seconds"})
 
     def test_a_run_that_failed_is_exported_too(self):
         self.train("failed", "-o", "model.weights=missing.safetensors")
@@ -127,6 +139,16 @@ class Export(ProgramTest):
         loss = struct.unpack("<f", events[1][events[1].index(b"train/loss") + 11 :][:4])[0]
         self.assertAlmostEqual(loss, self.losses("run")[0], places=5)
         self.assertIn(b"eval/top1", events[-1])
+        times = [struct.unpack("<d", event[1:9])[0] for event in events]
+        metrics = self.source / "metrics.jsonl"
+        lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+        self.assertEqual(times[1:], [line["time"] for line in lines])
+        for line in lines:  # as of runs before lines had a time
+            del line["time"]
+        metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        result = subprocess.run([script, self.source, "--out", self.folder / "old"], capture_output=True, text=True, check=True)
+        last = struct.unpack("<d", pathlib.Path(result.stdout.strip()).read_bytes()[13:21])[0]
+        self.assertLess(last, metrics.stat().st_mtime)
 
 
 class Schemas(ProgramTest):

@@ -95,8 +95,8 @@ class Table(ProgramTest):
         self.assertEqual([compared["base"]["speed"], compared["new"]["speed"]], shown)
         estimators = (rows["base"]["speed_estimator"], effect["speed_estimator"], compared["speed_estimator"])
         self.assertEqual(estimators, ("typical step",) * 3)
-        self.assertIn("typical step", run("effects", copy).stdout)
-        self.assertRegex(run("table", copy).stdout, r"Speed \(typical step\)[^§]*sequences/s ±[0-9.]+ %, n 11")
+        self.assertIn("10th percentile of step times", run("effects", copy).stdout)
+        self.assertRegex(run("table", copy).stdout, r"Speed \(10th percentile of step times\)[^§]*sequences/s ±[0-9.]+ %, n 11")
 
     def test_a_flag_is_shown_as_asked_and_as_it_took_effect(self):
         columns = "exhaustive_search,persistent_batch_norm"

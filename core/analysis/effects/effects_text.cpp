@@ -40,7 +40,7 @@ std::string format_title(const EffectsReport& report, Response response) {
   const bool other = response == Response::accuracy && report.metric && report.metric->kind != MetricKind::fraction;
   if (other) return report.metric->title;
   if (response != Response::throughput) return std::string(to_string(response));
-  return fmt::format("{} ({})", to_string(response), to_string(report.estimator));
+  return fmt::format("{} ({})", to_string(response), spelled_out(report.estimator));
 }
 
 std::string effects_text(const EffectsReport& report) {

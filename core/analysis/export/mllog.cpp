@@ -54,7 +54,11 @@ void write_setup(Log& log, const Report& report) {
   log.event(0, "opt_name", enum_name(optimizer.name));
   log.event(0, "opt_base_learning_rate", optimizer.lr);
   log.event(0, "opt_weight_decay", optimizer.weight_decay);
-  log.event(0, "opt_learning_rate_warmup_steps", config.train.schedule.warmup_steps);
+  const ScheduleConfig& schedule = config.train.schedule;
+  const double share = schedule.warmup_ratio * static_cast<double>(report.progress.planned_steps);
+  log.event(0, "opt_learning_rate_warmup_steps",
+            schedule.warmup_steps > 0 ? schedule.warmup_steps : std::llround(share));
+  if (report.data) log.event(0, "train_samples", report.data->training_samples);
   if (report.evaluation) log.event(0, "eval_samples", report.evaluation->eval_samples);
 }
 
@@ -79,20 +83,27 @@ std::string export_mllog(const ExportInput& input) {
   double elapsed = report.progress.setup_seconds;
   log.interval_end(elapsed, "init_stop");
   log.interval_start(elapsed, "run_start");
-  std::int64_t epoch = 1;
-  bool in_epoch = false;
+  std::int64_t epoch = 0;  // the one that runs, from 1; 0: none
+  const auto end_epoch = [&] {
+    if (epoch > 0) log.interval_end(elapsed, "epoch_stop", {{"epoch_num", epoch}});
+    epoch = 0;
+  };
+  std::int64_t last = 1;  // epoch of the last step
   for (const MetricsLine& line : input.metrics) {
     if (const auto* step = std::get_if<StepLine>(&line)) {
-      if (!in_epoch) log.interval_start(elapsed, "epoch_start", {{"epoch_num", epoch}});
-      in_epoch = true;
+      last = std::max<std::int64_t>(1, std::llround(std::ceil(step->epoch - 1e-6)));
+      if (epoch != last) {
+        end_epoch();
+        log.interval_start(elapsed, "epoch_start", {{"epoch_num", last}});
+        epoch = last;
+      }
       elapsed += step->total_ms() * 1e-3;
       continue;
     }
-    if (in_epoch) log.interval_end(elapsed, "epoch_stop", {{"epoch_num", epoch}});
-    in_epoch = false;
-    write_evaluation(log, elapsed, std::get<EvaluationLine>(line).eval, epoch++, metric);
+    end_epoch();
+    write_evaluation(log, elapsed, std::get<EvaluationLine>(line).eval, last, metric);
   }
-  if (in_epoch) log.interval_end(elapsed, "epoch_stop", {{"epoch_num", epoch}});
+  end_epoch();
   if (input.metrics.empty() && report.evaluation) {
     const std::optional<double> value = report.evaluation->primary_value();
     log.event(elapsed, "eval_accuracy", value ? json(*value) : json(nullptr), {{"epoch_num", 1}});

@@ -86,7 +86,7 @@ Point missing(const PlacedCase& item) {
 
 Figure make_throughput_figure(const CaseGroup& group, SpeedEstimator estimator) {
   Figure figure =
-      make_figure(group, "throughput", fmt::format("Throughput ({}) and its 95 % interval", to_string(estimator)));
+      make_figure(group, "throughput", fmt::format("Throughput ({}) and its 95 % interval", spelled_out(estimator)));
   return make_point_figure(group, std::move(figure), group.unit, [&](const PlacedCase& item) {
     Point point = missing(item);
     if (!item.good.empty()) {

@@ -33,14 +33,21 @@ SpeedBeforeAndAfter compare_speed(DeployedModel& before, DeployedModel& after, c
   before.run(batch);
   after.run(batch);
   SpeedBeforeAndAfter speed{before.batch_size(), 5};
-  std::vector<double> ratios;
+  struct Round {
+    double before, after;
+    double ratio() const { return after / before; }
+  };
+  std::vector<Round> rounds;
   for (int round = 0; round < speed.rounds; ++round) {
-    const double was = measure_rate(before, batch, seconds), is = measure_rate(after, batch, seconds);
-    speed.before = std::max(speed.before, was);
-    speed.after = std::max(speed.after, is);
-    ratios.push_back(is / was);
+    const double was = measure_rate(before, batch, seconds);
+    rounds.push_back({was, measure_rate(after, batch, seconds)});
   }
-  speed.ratio = summarize(ratios).p50;
+  const auto median = rounds.begin() + speed.rounds / 2;
+  std::nth_element(rounds.begin(), median, rounds.end(),
+                   [](const Round& a, const Round& b) { return a.ratio() < b.ratio(); });
+  speed.before = median->before;
+  speed.after = median->after;
+  speed.ratio = median->ratio();
   return speed;
 }
 

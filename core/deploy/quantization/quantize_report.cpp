@@ -36,9 +36,9 @@ void QuantizedLayer::describe(Fields& field) {
 void SpeedBeforeAndAfter::describe(Fields& field) {
   field("batch_size", batch_size, "samples computed at once");
   field("rounds", rounds, "rounds, in which both models ran interleaved");
-  field("before", before, "samples/s of the best round, in the precision of layers left in float");
-  field("after", after, "samples/s of the best round, quantized");
-  field("ratio", ratio, "median over the rounds of after over before");
+  field("before", before, "samples/s of the round of median ratio, in the precision of layers left in float");
+  field("after", after, "samples/s of that round, quantized");
+  field("ratio", ratio, "after over before: the median of the rounds");
 }
 
 void QuantizeReport::describe(Fields& field) {

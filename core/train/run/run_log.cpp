@@ -2,11 +2,21 @@
 
 #include "core/train/run_result.h"
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
 namespace ptrain {
+namespace {
+
+/// To the millisecond.
+double seconds_since_1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) * 1e-3;
+}
+
+}  // namespace
 
 void RunLog::on_start(const RunResult& prepared) {
   log_.emplace(std::filesystem::path(config_.output.dir) / "metrics.jsonl", prepared.first_step);
@@ -32,6 +42,7 @@ void RunLog::on_step(const Step& s) {
   for (const auto& [name, loss] : s.losses) {
     if (std::isfinite(loss)) line.losses[name] = loss;
   }
+  line.time = seconds_since_1970();
   write("step", line);
 }
 
@@ -40,6 +51,7 @@ void RunLog::on_eval(const EvalResult& r) {
   EvaluationLine line{r.step, {r.loss, r.evaluation.eval_samples, r.seconds, {}}};
   for (const MetricValue& metric : r.evaluation.metrics) line.eval.figures[metric.name] = metric.value;
   line.eval.figures.erase("loss");  // has a field of its own
+  line.time = seconds_since_1970();
   write("evaluation", line);
 }
 

@@ -4,6 +4,8 @@
 #include "core/passes/pipeline.h"
 #include "core/runtime/weights.h"
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <cmath>
 
@@ -19,9 +21,19 @@ std::vector<std::string> initialize(const Config& config, const Model& model, Va
     variables.write(loss_scale_state, state.data(), sizeof state);
   }
   if (config.model.weights.empty()) return {"any tensor"};
-  LoadedWeights loaded = load_weights(config.model.weights, model, variables);
-  for (const std::string& name : loaded.fresh) {
-    observer.on_note(fmt::format("{}: {} is not in it and is newly initialised", config.model.weights, name));
+  LoadedWeights loaded = load_weights(config.model.weights, model, variables,
+                                      config.model.weights_strict ? LeftOver::refused : LeftOver::allowed);
+  const auto note = [&](const std::string& text) {
+    observer.on_note(fmt::format("{}: {}", config.model.weights, text));
+  };
+  if (!loaded.prefix.empty()) note(fmt::format("its names have the prefix {}, which is taken off", loaded.prefix));
+  if (!loaded.fresh.empty()) {
+    note(fmt::format("newly initialised, since it lacks them or has other classes: {}", fmt::join(loaded.fresh, ", ")));
+  }
+  if (!loaded.unused.empty()) note("not used: " + name_some(loaded.unused));
+  if (!loaded.variant.empty() && loaded.variant != model.variant()) {
+    note(fmt::format("weights of {} with {}; this one has {}", model.name(), loaded.variant,
+                     model.variant().empty() ? "the published form" : model.variant()));
   }
   return std::move(loaded.fresh);
 }
@@ -56,6 +68,11 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   ranks.note("setting up", 0);
   StartingPoint start;
   if (ranks.is_main()) {
+    if (!model.variant().empty()) {
+      observer.on_note(
+          fmt::format("{}: {}; other libraries load its weights into the published network, which lacks it",
+                      model.name(), model.variant()));
+    }
     std::vector<std::string> untrained = initialize(config, model, variables, observer);
     start = checkpoints.restore(variables, observer);
     if (start.resumed_from.empty()) {

@@ -26,7 +26,7 @@ TEST(Table, ShowsFiguresWithTheirIntervals) {
   const std::vector<RunSet> sets = {example_set()};
   const Table table = make_table(sets, "run,speed,memory,accuracy,status");
   EXPECT_EQ(table.rows[0].cells[1].text, "1596.0 images/s ±0.2 %");
-  EXPECT_EQ(table.columns[1].title, "Speed (typical step, n 6)");
+  EXPECT_EQ(table.columns[1].title, "Speed (10th percentile of step times, n 6)");
   EXPECT_EQ(table.rows[0].cells[2].text, "120 MiB");
   EXPECT_EQ(table.rows[0].cells[3].text, "0.7500");
   EXPECT_EQ(table.rows[1].cells[1].text, "-");
@@ -51,7 +51,7 @@ TEST(Table, SaysUnitAndRunsInEveryForm) {
   sets[0].cases[1].runs[0].record.outcome = RunOutcome::ok;
   table = make_table(sets, "run,speed");
   EXPECT_EQ(table.rows[1].cells[1].text, "1600.0 images/s, n 1");
-  EXPECT_NE(table_text(table).find("Speed (typical step)"), std::string::npos);
+  EXPECT_NE(table_text(table).find("Speed (10th percentile of step times)"), std::string::npos);
 }
 
 TEST(Table, CallsTheSpeedOfReportsByWhatTheyHave) {

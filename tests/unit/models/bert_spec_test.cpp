@@ -37,5 +37,26 @@ TEST_F(BertSpecs, AnActivationThatIsNotThereIsRefused) {
   EXPECT_NE(message.find("hidden_act: \"mish\": expected gelu, gelu_new"), std::string::npos) << message;
 }
 
+TEST_F(BertSpecs, AnotherModelTypeIsNamed) {
+  const std::string message = get_error([&] { read(bert_config_json(base_spec(BertForm::distilbert))); });
+  EXPECT_NE(message.find("model_type: expected \"bert\", which model.name bert has, got \"distilbert\""),
+            std::string::npos)
+      << message;
+}
+
+TEST_F(BertSpecs, TheFilesGeluIsKeptUnlessTheConfigurationNamesOne) {
+  BertSpec spec;
+  spec.activation = Activation::gelu_tanh;
+  Config config;
+  config.model.classes = 2;
+  config.model.weights = (directory_ / "model.safetensors").string();
+  write_file_atomic(file_, bert_config_json(spec));
+  DatasetInfo data;
+  data.max_length = 16;
+  EXPECT_EQ(bert_spec(BertForm::bert, config, data).activation, Activation::gelu_tanh);
+  config.model.gelu = GeluForm::erf;
+  EXPECT_EQ(bert_spec(BertForm::bert, config, data).activation, Activation::gelu_erf);
+}
+
 }  // namespace
 }  // namespace ptrain

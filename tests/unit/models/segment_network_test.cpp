@@ -64,7 +64,7 @@ TEST(SegmentNetwork, HasMmactionsNamesInFilesAndTakesTorchvisions) {
   }
   EXPECT_EQ(files["backbone.layer2.1.conv2.bn.running_mean"].step_counter,
             "backbone.layer2.1.conv2.bn.num_batches_tracked");
-  EXPECT_TRUE(files["cls_head.fc_cls.weight"].head);
+  EXPECT_TRUE(files["cls_head.fc_cls.weight"].part == WeightMapping::Part::classifier);
   ResNetSpec images = small_spec();
   images.segments = 0;
   EXPECT_EQ(files.size(), make_resnet(images)->weights().size());

@@ -2,6 +2,7 @@
 #include "core/runtime/weights.h"
 
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
 #include "tests/error_message.h"
 #include "tests/small_models.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -230,6 +232,130 @@ TEST_F(Weights, NetworksOverClipsBeginWithThoseOfImages) {
   }
 }
 
+/// A small model of each family that is fine-tuned from published weights.
+std::vector<std::unique_ptr<Model>> make_families() {
+  std::vector<std::unique_ptr<Model>> models;
+  models.push_back(resnet18());
+  for (const BertForm form : {BertForm::bert, BertForm::distilbert, BertForm::roberta, BertForm::ernie}) {
+    BertSpec spec = testing::tiny_bert();
+    spec.form = form;
+    models.push_back(make_bert(spec));
+  }
+  for (const char* name : {"mobilenet_v1", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "regnet_y_400mf",
+                           "convnext_tiny", "deit_small", "vgg16"}) {
+    Config config = testing::resnet_config();
+    config.model.entry = find_model(name);
+    DatasetInfo data = described_data(config.model.entry);
+    data.classes = 4;
+    data.image_size = config.data.image_size = 32;
+    models.push_back(make_model(config, data));
+  }
+  return models;
+}
+
+TEST_F(Weights, OfTheBodyAloneLoadInEveryFamily) {
+  for (const auto& model : make_families()) {
+    SCOPED_TRACE(model->name());
+    std::set<std::string> head;
+    for (const WeightMapping& mapping : model->weights()) {
+      if (mapping.part != WeightMapping::Part::body) head.insert(mapping.external);
+    }
+    EXPECT_GE(head.size(), 2u);
+    const std::set<std::string> large{"vgg16", "convnext_tiny", "deit_small"};
+    if (large.contains(model->name())) continue;
+    save(*model);
+    rewrite(file_, changed_, [&](NamedTensor& t) { return !head.contains(t.name); });
+    Store saved(*model, 7), loaded(*model, 8);
+    const LoadedWeights report = load_weights(changed_, *model, loaded.variables);
+    EXPECT_EQ(std::set(report.fresh.begin(), report.fresh.end()), head);
+    EXPECT_TRUE(report.unused.empty());
+    const std::string first = model->variables().front().name;
+    EXPECT_EQ(loaded.variables.read_f32(first), saved.variables.read_f32(first));
+  }
+}
+
+TEST_F(Weights, OfADeeperNetworkAreRefused) {
+  ResNetSpec deeper = testing::small_resnet(34, 16);
+  save(*make_resnet(deeper));
+  const auto model = resnet18();
+  const std::string message = refusal(file_, *model);
+  EXPECT_NE(message.find("that resnet18 has no place for: layer1.2."), std::string::npos) << message;
+  EXPECT_NE(message.find("and 76 more"), std::string::npos) << message;
+  Store store(*model, 8);
+  EXPECT_EQ(load_weights(file_, *model, store.variables, LeftOver::allowed).unused.size(), 80u);
+
+  BertSpec spec = testing::tiny_bert();
+  spec.layers = 3;
+  save(*make_bert(spec));
+  EXPECT_NE(refusal(file_, *bert_tiny()).find("bert.encoder.layer.2."), std::string::npos);
+}
+
+TEST_F(Weights, NamesMayHaveThePrefixesOfWrappers) {
+  for (const auto& model : {resnet18(), bert_tiny()}) {
+    save(*model);
+    const Store saved(*model, 7);
+    for (const std::string prefix : {"model.", "module._orig_mod."}) {
+      rewrite(file_, changed_, [&](NamedTensor& t) {
+        t.name.insert(0, prefix);
+        return true;
+      });
+      Store loaded(*model, 8);
+      EXPECT_EQ(load_weights(changed_, *model, loaded.variables).prefix, prefix);
+      const std::string first = model->variables().front().name;
+      EXPECT_EQ(loaded.variables.read_f32(first), saved.variables.read_f32(first));
+    }
+  }
+  save(*resnet18());
+  rewrite(file_, changed_, [](NamedTensor& t) {
+    t.name.insert(0, "student.");
+    return true;
+  });
+  EXPECT_NE(
+      refusal(changed_, *resnet18()).find("has no tensor conv1.weight, which resnet18 needs; it has student.conv1"),
+      std::string::npos);
+}
+
+TEST_F(Weights, MayLieInSeveralFilesWithAnIndex) {
+  const auto model = resnet18();
+  save(*model);
+  std::string map;
+  for (const std::string part : {"model-1.safetensors", "model-2.safetensors"}) {
+    rewrite(file_, directory_ / part, [&](NamedTensor& t) {
+      if (t.name.starts_with("layer") == (part == "model-2.safetensors")) {
+        map += fmt::format("{}\"{}\": \"{}\"", map.empty() ? "" : ", ", t.name, part);
+        return true;
+      }
+      return false;
+    });
+  }
+  const Store saved(*model, 7);
+  std::filesystem::remove(file_);
+  const std::filesystem::path index = directory_ / "model.safetensors.index.json";
+  write_file_atomic(index, fmt::format("{{\"weight_map\": {{{}}}}}", map));
+  for (const std::filesystem::path& path : {index, index.parent_path()}) {
+    Store loaded(*model, 8);
+    EXPECT_TRUE(load_weights(path, *model, loaded.variables).fresh.empty());
+    EXPECT_EQ(loaded.variables.read_f32("layer1.0.conv1.weight"), saved.variables.read_f32("layer1.0.conv1.weight"));
+  }
+  write_file_atomic(index, "{\"weight_map\": {\"conv1.weight\": \"model-2.safetensors\"}}");
+  EXPECT_NE(refusal(index, *model).find("model-2.safetensors: has no tensor \"conv1.weight\""), std::string::npos);
+  write_file_atomic(index, "{\"weight_map\": {\"conv1.weight\": \"../other.safetensors\"}}");
+  EXPECT_NE(refusal(index, *model).find("expected the name of a file beside the index"), std::string::npos);
+  write_file_atomic(index, "{}");
+  EXPECT_NE(refusal(index, *model).find("which has a weight_map"), std::string::npos);
+}
+
+TEST_F(Weights, SayWhenTheNetworkIsNotThePublishedOne) {
+  save(*resnet18());
+  EXPECT_EQ(SafetensorsFile(file_).metadata().at("variant"), resnet18()->variant());
+  EXPECT_NE(resnet18()->variant().find("small stem"), std::string::npos);
+  EXPECT_EQ(make_resnet(testing::small_resnet(18, 64))->variant(), "");
+  EXPECT_EQ(bert_tiny()->variant(), "");
+  const auto model = resnet18();
+  Store store(*model, 8);
+  EXPECT_EQ(load_weights(file_, *model, store.variables).variant, model->variant());
+}
+
 TEST_F(Weights, TellWhatTheModelHasNoPlaceFor) {
   save(*bert_tiny());
   rewrite(file_, changed_, [](NamedTensor& t) {
@@ -239,6 +365,19 @@ TEST_F(Weights, TellWhatTheModelHasNoPlaceFor) {
   const auto model = bert_tiny();
   Store store(*model, 8);
   EXPECT_EQ(load_weights(changed_, *model, store.variables).unused, std::vector<std::string>{"cls.predictions.bias"});
+
+  BertSpec spec = testing::tiny_bert();
+  spec.form = BertForm::roberta;
+  const auto roberta = make_bert(spec);
+  save(*roberta);
+  rewrite(file_, changed_, [](NamedTensor& t) {
+    if (t.name == "classifier.dense.bias") t.name = "roberta.pooler.dense.bias";
+    if (t.name == "classifier.out_proj.bias") t.name = "lm_head.bias";
+    return true;
+  });
+  Store other(*roberta, 8);
+  EXPECT_EQ(load_weights(changed_, *roberta, other.variables).unused,
+            (std::vector<std::string>{"lm_head.bias", "roberta.pooler.dense.bias"}));
 }
 
 }  // namespace
