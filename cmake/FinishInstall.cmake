@@ -3,7 +3,7 @@
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 
 # keep_licence(PATTERN [FOLDER]): keeps the licence of what was unpacked at FOLDER of .deps or, without one, of the Debian
-# package with the file that PATTERN names.
+# package with the file that PATTERN names. Packages of one source have one licence, which is kept once.
 function(keep_licence pattern)
   set(kept "${root}/share/doc/ptrain/licenses")
   if(ARGC EQUAL 2)
@@ -21,7 +21,18 @@ function(keep_licence pattern)
   endif()
   foreach(file IN LISTS found)
     get_filename_component(file "${file}" REALPATH)
-    configure_file("${file}" "${kept}/${name}" COPYONLY)
+    file(SHA256 "${file}" content)
+    file(GLOB others "${kept}/*")
+    set(known FALSE)
+    foreach(other IN LISTS others)
+      file(SHA256 "${other}" other_content)
+      if(content STREQUAL other_content)
+        set(known TRUE)
+      endif()
+    endforeach()
+    if(NOT known)
+      configure_file("${file}" "${kept}/${name}" COPYONLY)
+    endif()
   endforeach()
   foreach(file IN LISTS more)
     configure_file("${file}" "${kept}/${name}-third-party" COPYONLY)

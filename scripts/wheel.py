@@ -31,8 +31,6 @@ def members(tree, version):
         relative = file.relative_to(tree)
         if file.is_dir() or relative.parts[0] not in ("bin", "lib", "share"):
             continue
-        if relative.parts[:3] == ("share", "doc", "ptrain"):  # the licences are in the wheel's metadata
-            continue
         if relative.parts[:2] in (("lib", "cmake"), ("lib", "pkgconfig"), ("lib", "libptrain.so")):
             continue
         if relative.parts[0] == "bin":
@@ -48,16 +46,12 @@ def main():
     glibc = glibc_needed([tree / "bin/ptrain", *tree.glob("lib/*.so"), *(tree / "lib/ptrain").iterdir()])
     tag = f"py3-none-manylinux_{glibc[0]}_{glibc[1]}_{platform.machine()}"
     info = f"ptrain-{version}.dist-info"
-    licences = sorted((tree / "share/doc/ptrain/licenses").iterdir())
     metadata = ["Metadata-Version: 2.4", "Name: ptrain", f"Version: {version}", f"Summary: {SUMMARY}",
-                "License-Expression: Apache-2.0", "Requires-Python: >=3.7", "License-File: LICENSE",
-                *(f"License-File: {file.name}" for file in licences), "Description-Content-Type: text/markdown"]
-    description = (pathlib.Path(__file__).resolve().parents[1] / "README.md").read_text()
+                "License-Expression: Apache-2.0", "Requires-Python: >=3.7", "Description-Content-Type: text/markdown"]
+    description = (tree / "share/doc/ptrain/README.md").read_text()
     texts = {
         f"{info}/METADATA": "\n".join(metadata) + "\n\n" + description,
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: ptrain\nRoot-Is-Purelib: false\nTag: {tag}\n",
-        f"{info}/licenses/LICENSE": (tree / "share/doc/ptrain/copyright").read_text(),
-        **{f"{info}/licenses/{file.name}": file.read_text() for file in licences},
     }
     record = ""
     wheel = out / f"ptrain-{version}-{tag}.whl"

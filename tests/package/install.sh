@@ -32,6 +32,15 @@ install_wheel() {
   "${pip[@]}" install --no-index "$packages"/ptrain-*.whl
   check_install /venv
   test -s "$root/venv/lib/libptrain.so.0"
+  python3 - "$packages"/ptrain-*.whl <<'CHECK'
+import email, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+metadata = next(name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+about = email.message_from_bytes(wheel.read(metadata))
+assert len(about.get_payload()) > 1000, "the wheel has no long description"
+licences = [(entry.CRC, entry.file_size) for entry in wheel.infolist() if "licenses/" in entry.filename]
+assert len(licences) == len(set(licences)), "the wheel has a licence twice"
+CHECK
   "${pip[@]}" uninstall --yes ptrain
   [[ ! -e $root/venv/bin/ptrain && ! -e $root/venv/lib/ptrain ]] || { echo "pip left files behind" >&2 && exit 1; }
 }

@@ -90,6 +90,7 @@ check_licence() {
     z) stem=zlib ;;
     crypto) stem=ssl ;;
     brotli*) stem=brotli ;;
+    event*) stem=event ;;
   esac
   stem=$(tr -d '0-9._-' <<<"$stem")
   for file in "$1"/share/doc/ptrain/licenses/*; do
