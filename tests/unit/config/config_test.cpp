@@ -126,13 +126,16 @@ TEST(ConfigValues, OverridesTakeListsAndTextsAsWritten) {
 }
 
 TEST(ConfigValues, ListsOfOverridesTakeQuotesAsYamlDoes) {
-  const auto labels = [](const std::string& text) { return parse("", {"data.labels=" + text}).config.data.labels; };
+  const auto items = [](const std::string& text) {
+    return parse("", {"amp.custom_white_list=" + text}).config.amp.custom_white_list;
+  };
   const std::string text = R"(["negative", 'it''s', "a, \"b\"", plain])";
-  EXPECT_EQ(labels(text), (std::vector<std::string>{"negative", "it's", "a, \"b\"", "plain"}));
-  EXPECT_EQ(labels(text), parse("data: {labels: " + text + "}").config.data.labels);
-  EXPECT_EQ(labels("'a', 'b'"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(items(text), (std::vector<std::string>{"negative", "it's", "a, \"b\"", "plain"}));
+  EXPECT_EQ(items(text), parse("amp: {custom_white_list: " + text + "}").config.amp.custom_white_list);
+  EXPECT_EQ(items("'a', 'b'"), (std::vector<std::string>{"a", "b"}));
   for (const std::string wrong : {"[\"a]", "['a' b]", "[\"a\\\"]"}) {
-    EXPECT_NE(get_error_message([&] { labels(wrong); }).find("data.labels: expected items in matching quotes"),
+    EXPECT_NE(refusal("", {"amp.custom_white_list=" + wrong})
+                  .find("amp.custom_white_list: expected items in matching quotes"),
               std::string::npos)
         << wrong;
   }
