@@ -122,8 +122,8 @@ PTRAIN_API ptrain_status ptrain_answer(const ptrain_model* model, size_t index, 
 /* NULL if `index` is no class; valid as long as the model. */
 PTRAIN_API const char* ptrain_class_name(const ptrain_model* model, int64_t index);
 
-/* Decodes the bytes of a JPEG or PNG file to one input image, resized and cropped as in evaluations. `pixels` has
- * height * width * 3 bytes, with the height and width of ptrain_input. */
+/* Decodes the bytes of a JPEG, PNG, WebP or BMP file to one input image, resized and cropped as in evaluations.
+ * `pixels` has height * width * 3 bytes, with the height and width of ptrain_input. */
 PTRAIN_API ptrain_status ptrain_encode_image(const ptrain_model* model, const void* file, size_t bytes,
                                              uint8_t* pixels);
 

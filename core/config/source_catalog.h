@@ -29,7 +29,7 @@ struct DataSourceEntry {
   bool gives_form(SampleForm form) const;
   /// Whether its samples can have all of `targets`.
   bool gives_targets(const std::vector<std::string>& targets) const;
-  /// Whether its images are JPEG or PNG, which data.decoder decodes.
+  /// Whether its images are encoded, of which data.decoder decodes JPEG.
   bool has_encoded_images() const { return reads_key("data.decoder"); }
 };
 

@@ -116,7 +116,7 @@ struct TokenCount {
 /// The origin of a sample, for people.
 struct SampleOrigin {
   std::string file = {};                    // empty: no file
-  bool is_picture = false;                  // the file is the sample itself, JPEG or PNG
+  bool is_picture = false;                  // the file is the sample itself, an image
   std::optional<std::int64_t> line = {};    // of a table, from 1
   std::optional<std::int64_t> record = {};  // in a file of many samples, from 0
   std::string text = {}, second = {};       // of text

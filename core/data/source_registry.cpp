@@ -42,14 +42,15 @@ std::vector<DataSourceRow> image_rows() {
        {{.order = 1, .folder = "the files of MNIST", .find = find_named<holds_idx>}}},
       {{.name = "image_folder",
         .gives = {image},
-        .help = "JPEG and PNG in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev without val",
+        .help = "JPEG, PNG, WebP and BMP in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev "
+                "without val",
         .keys = encoded_keys,
         .can_split = true},
        open_image_folder,
        {{.order = 8, .folder = "images in train/<class>/", .find = find_image_folder}}},
       {{.name = "clip_folder",
         .gives = {clip},
-        .help = "clips, for models that read them: frames (JPEG or PNG) in data.path/train/<class>/<clip>/ and val "
+        .help = "clips, for models that read them: frames (images) in data.path/train/<class>/<clip>/ and val "
                 "likewise, in the order of their names, model.segments of them at least; data.split.dev without val",
         .keys = encoded_keys,
         .can_split = true},
@@ -57,7 +58,7 @@ std::vector<DataSourceRow> image_rows() {
        {{.order = 7, .folder = "clips in train/<class>/<clip>/", .find = find_clip_folder}}},
       {{.name = "webdataset",
         .gives = {image},
-        .help = "JPEG and PNG in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or "
+        .help = "images in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or "
                 "names such as train-000.tar; data.split.dev without val",
         .keys = shard_keys,
         .can_split = true},
@@ -65,7 +66,7 @@ std::vector<DataSourceRow> image_rows() {
        {{.order = 5, .folder = "shards of WebDataset", .find = find_web_dataset}}},
       {{.name = "tfrecord",
         .gives = {image},
-        .help = "JPEG and PNG in TFRecord files of tf.train.Example (image/encoded, image/class/label), named "
+        .help = "images in TFRecord files of tf.train.Example (image/encoded, image/class/label), named "
                 "likewise; data.first_label 1 where labels begin at 1",
         .keys = shard_keys,
         .can_split = true},

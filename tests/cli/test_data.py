@@ -88,6 +88,55 @@ class DataPack(ProgramTest):
         self.assert_one_line_error(self.train("x", config=config), 1, "train.pack", "truncated")
 
 
+class ImageFolder(DataPack):
+    test_packs_train_and_evaluate = test_undecodable_images_are_left_out_and_named = None
+    test_what_is_wrong_is_said_in_one_line = None
+
+    def setUp(self):
+        super().setUp()
+        self.config.write_text(RESNET.replace("PACKS", str(self.images)).replace("packed", "image_folder"))
+
+    def test_unread_samples_are_told_or_refused(self):
+        for name in ("train/cat/0.png", "val/dog/1.png"):
+            (self.images / name).write_bytes(b"no image")
+        refused = self.train("refused")
+        self.assert_one_line_error(refused, 1, "train/cat/0.png", "more bad samples than data.max_bad_share 0.01")
+        told = self.train("told", "-o", "data.max_bad_share=0.5")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertRegex(told.stdout, "unread +1 training sample could not be read.*train/cat/0.png")
+        self.assertRegex(told.stdout, "unread +1 evaluation sample could not be read.*val/dog/1.png")
+        progress = self.report("told")["progress"]
+        self.assertEqual((progress["bad_samples"], progress["bad_evaluation_samples"]), (1, 1))
+        self.assertEqual(set(progress["unread"]), {"training", "evaluation"})
+
+    def test_infer_sees_the_images_of_the_evaluation(self):
+        (self.images / "val/cat").rename(self.folder / "pool")
+        (self.images / "val/cat").symlink_to(self.folder / "pool")
+        (self.folder / "pool/below").mkdir()
+        (self.folder / "pool/0.png").rename(self.folder / "pool/below/0.png")
+        trained = self.train("trained", "-o", "output.save=true")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertEqual(self.report("trained")["evaluation"]["eval_samples"], 4)
+        answers = run("infer", self.folder / "trained", self.images / "val", "--format", "csv", "--progress", "none")
+        self.assertEqual(answers.returncode, 0, answers.stderr)
+        lines = sorted(line.split(",")[:2] for line in answers.stdout.splitlines()[1:])
+        self.assertEqual([label for _, label in lines], ["cat", "cat", "dog", "dog"])
+
+    def test_resuming_with_other_labels_is_told(self):
+        keep = ("-o", "output.save=true")
+        self.assertEqual(self.train("run", *keep).returncode, 0)
+        same = self.train("run", *keep, "-o", "train.steps=4", "--resume", "auto")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertNotIn("other training data", " ".join(self.report("run")["notes"]))
+        (self.images / "train/cat").rename(self.images / "train/x")
+        (self.images / "train/dog").rename(self.images / "train/cat")
+        (self.images / "train/x").rename(self.images / "train/dog")
+        (self.images / "train/dog/0.png").rename(self.images / "train/dog/9.png")
+        other = self.train("run", *keep, "-o", "train.steps=5", "--resume", "auto")
+        self.assertEqual(other.returncode, 0, other.stderr)
+        self.assertIn("was made with other training data", " ".join(self.report("run")["notes"]))
+
+
 class Clips(ProgramTest):
     def setUp(self):
         super().setUp()

@@ -39,8 +39,8 @@ std::vector<int> chosen_frames(int frames, int segments, FrameChoice choice, Sam
 }
 
 std::string too_few_frames(const fs::path& clip, std::size_t frames, int segments) {
-  return fmt::format("{}: has {} (.jpg, .jpeg or .png), expected at least {} (model.segments)", clip.string(),
-                     counted(static_cast<std::int64_t>(frames), "frame"), segments);
+  return fmt::format("{}: has {} ({}), expected at least {} (model.segments)", clip.string(),
+                     counted(static_cast<std::int64_t>(frames), "frame"), image_files, segments);
 }
 
 void load_clip(const fs::path& clip, int segments, FrameChoice choice, const ImageTransform& transform,

@@ -1,4 +1,4 @@
-// A clip on disk: a folder of frames, JPEG or PNG, ordered by name, of which one frame per segment is read.
+// A clip on disk: a folder of frames, image files, ordered by name, of which one frame per segment is read.
 #pragma once
 
 #include "core/data/image/image_transform.h"
@@ -21,7 +21,7 @@ enum class FrameChoice { drawn, middle };
 /// frames / segments rounded down and base[i] = i n; in the middle, (i + 1/2) frames / segments rounded down.
 std::vector<int> chosen_frames(int frames, int segments, FrameChoice choice, SampleRandom random);
 
-/// "CLIP: has 2 frames (.jpg, .jpeg or .png), expected at least 3 (model.segments)".
+/// "CLIP: has 2 frames (*.jpg, ...), expected at least 3 (model.segments)".
 std::string too_few_frames(const std::filesystem::path& clip, std::size_t frames, int segments);
 
 /// Writes `segments` frames of the clip to `out` [segments, size, size, 3], all cropped and flipped by the same draws.

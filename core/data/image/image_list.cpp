@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 4> image_suffixes{".jpg", ".jpeg", ".jfif", ".png"};
+constexpr std::array<std::string_view, 6> image_suffixes{".jpg", ".jpeg", ".jfif", ".png", ".webp", ".bmp"};
 
 std::string to_lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -30,8 +30,8 @@ fs::path split_directory(const fs::path& root, Split split) {
     fail("{}: holds CIFAR's binary form, which data.source cifar reads, and no folders of images", root.string());
   }
   const bool train = split == Split::train;
-  fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with JPEG or PNG images{}",
-       root.string(), train ? "train" : "val or test", root.string(), root.string(),
+  fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with images{}", root.string(),
+       train ? "train" : "val or test", root.string(), root.string(),
        train ? "" : ", or data.split.dev, the fraction of train to evaluate on");
 }
 

@@ -12,7 +12,7 @@
 namespace ptrain {
 
 /// The names of image files that are read, for messages.
-inline constexpr const char* image_files = "*.jpg, .jpeg, .jfif or .png";
+inline constexpr const char* image_files = "*.jpg, .jpeg, .jfif, .png, .webp or .bmp";
 
 /// Whether a file's name has one of these suffixes, in any case.
 bool has_image_suffix(const std::filesystem::path& path);
@@ -25,7 +25,7 @@ bool is_left_out(const std::string& name);
 void walk_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::directory_entry&)>& visit);
 
-/// The form of a sample on disk: a JPEG or PNG file, or a folder of frames.
+/// The form of a sample on disk: an image file, or a folder of frames.
 enum class SampleFile { image, clip };
 
 /// The samples of one split, ordered by class and name. Classes are the training split's, so that both splits number

@@ -1,8 +1,10 @@
 // Plans an image's crop first, so that the decoder produces only what the plan uses.
 #include "core/data/image/image_transform.h"
 
+#include "core/data/image/bmp_image.h"
 #include "core/data/image/orientation.h"
 #include "core/data/image/png_image.h"
+#include "core/data/image/webp_image.h"
 #include "core/data/sources.h"
 
 #include <algorithm>
@@ -199,11 +201,10 @@ DecodedImage decode_stored(std::span<const std::uint8_t> bytes, const std::strin
     const int width = decoder.width(), height = decoder.height();
     return {width, height, decoder.decode({0, 0, width, height}, pixels)};
   }
-  if (is_png(bytes)) {
-    const PngImage image = decode_png(bytes, name, pixels);
-    return {image.width, image.height, image.view};
-  }
-  throw BadSample(fmt::format("{}: neither a JPEG nor a PNG image", name));
+  if (is_png(bytes)) return decode_png(bytes, name, pixels);
+  if (is_webp(bytes)) return decode_webp(bytes, name, pixels);
+  if (is_bmp(bytes)) return decode_bmp(bytes, name, pixels);
+  throw BadSample(fmt::format("{}: not a JPEG, PNG, WebP or BMP image", name));
 }
 
 }  // namespace

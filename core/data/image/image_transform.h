@@ -48,9 +48,9 @@ class ImageTransform {
   /// Transforms RGB8 pixels; `source` holds the whole image.
   void apply(const ImageView& source, int width, int height, SampleRandom& random, Scratch& scratch,
              std::span<std::uint8_t> out) const;
-  /// Transforms the bytes of a JPEG or PNG file; throws BadSample naming it. `scratch.decoder` decodes whole JPEGs;
-  /// libjpeg decodes only what the plan uses, reduced by 2, 4 or 8 where the plan reduces it by more. Without such a
-  /// reduction both give the same result up to rounding.
+  /// Transforms the bytes of a JPEG, PNG, WebP or BMP file; throws BadSample naming it. `scratch.decoder` decodes whole
+  /// JPEGs; libjpeg decodes only what the plan uses, reduced by 2, 4 or 8 where the plan reduces it by more. Without
+  /// such a reduction both give the same result up to rounding.
   void apply_encoded(std::span<const std::uint8_t> bytes, const std::string& name, SampleRandom& random,
                      Scratch& scratch, std::span<std::uint8_t> out) const;
 
@@ -67,14 +67,7 @@ class ImageTransform {
   float smallest_crop_ = ImageForm{}.smallest_crop;
 };
 
-/// A whole image as RGB8.
-struct DecodedImage {
-  int width = 0;
-  int height = 0;
-  ImageView view;  // view of the decoded pixels
-};
-
-/// Decodes the bytes of a JPEG or PNG file into `pixels`; throws BadSample naming it.
+/// Decodes the bytes of a JPEG, PNG, WebP or BMP file into `pixels`; throws BadSample naming it.
 DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
                           std::vector<std::uint8_t>& pixels, ImageOrientation orientation = ImageOrientation::exif);
 

@@ -35,7 +35,7 @@ void on_read(png_structp png, png_bytep out, png_size_t count) {
 }
 
 /// Returns false with reader.message set when the data is bad.
-bool decode(PngReader& reader, PngImage& image, std::vector<std::uint8_t>& pixels) {
+bool decode(PngReader& reader, DecodedImage& image, std::vector<std::uint8_t>& pixels) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   png_set_read_fn(reader.png, &reader, on_read);
   constexpr png_uint_32 longest_side = 1u << 16;
@@ -73,12 +73,13 @@ bool decode(PngReader& reader, PngImage& image, std::vector<std::uint8_t>& pixel
 
 bool is_png(std::span<const std::uint8_t> bytes) { return bytes.size() >= 8 && png_sig_cmp(bytes.data(), 0, 8) == 0; }
 
-PngImage decode_png(std::span<const std::uint8_t> bytes, const std::string& name, std::vector<std::uint8_t>& pixels) {
+DecodedImage decode_png(std::span<const std::uint8_t> bytes, const std::string& name,
+                        std::vector<std::uint8_t>& pixels) {
   PngReader reader;
   reader.bytes = bytes;
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, [](png_structp, png_const_charp) {});
   if (reader.png != nullptr) reader.info = png_create_info_struct(reader.png);
-  PngImage image;
+  DecodedImage image;
   if (reader.info == nullptr || !decode(reader, image, pixels)) {
     throw BadSample(fmt::format("{}: corrupt PNG: {}", name, reader.message));
   }

@@ -33,6 +33,13 @@ struct ImageView {
   int y = 0;
 };
 
+/// A whole image as RGB8.
+struct DecodedImage {
+  int width = 0;
+  int height = 0;
+  ImageView view;  // of the decoded pixels
+};
+
 /// Limit for decoded images: above any camera's.
 inline constexpr std::uint64_t most_pixels = 150'000'000;
 

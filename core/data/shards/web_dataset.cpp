@@ -19,7 +19,8 @@ namespace {
 constexpr std::uint64_t longest_label = 4096;  // bytes of .cls and .txt
 constexpr std::uint64_t longest_json = 1 << 20;
 constexpr std::array<std::string_view, 3> label_kinds{"cls", "json", "txt"};
-constexpr std::string_view no_image = "has no image (.jpg, .jpeg, .jfif or .png directly after its other members)";
+constexpr std::string_view no_image =
+    "has no image (.jpg, .jpeg, .jfif, .png, .webp or .bmp directly after its other members)";
 
 /// A member that may belong to a sample. Of "a/b.seg.png" the key is "a/b", the ending "seg.png" and the kind "png";
 /// ending and kind are in lower case.

@@ -1,11 +1,14 @@
-// JPEG and PNG decoding: every form becomes RGB8, regions match the whole, bad bytes are BadSample.
+// Decoding of JPEG, PNG, WebP and BMP: every form becomes RGB8, regions match the whole, bad bytes are BadSample.
+#include "core/data/image/bmp_image.h"
 #include "core/data/image/jpeg.h"
 #include "core/data/image/png_image.h"
+#include "core/data/image/webp_image.h"
 #include "tests/case_name.h"
 #include "tests/unit/data/test_files.h"
 
 #include <gtest/gtest.h>
 #include <png.h>
+#include <webp/encode.h>
 
 #include <cstdlib>
 
@@ -128,7 +131,7 @@ TEST(Png, EveryColourTypeBecomesRgb) {
                        Case{PNG_COLOR_TYPE_GRAY_ALPHA, 8}, Case{PNG_COLOR_TYPE_PALETTE, 8},
                        Case{PNG_COLOR_TYPE_RGB, 16}, Case{PNG_COLOR_TYPE_GRAY, 16}}) {
     std::vector<std::uint8_t> pixels;
-    const PngImage image = decode_png(encode_png(picture, 20, 12, c.type, c.depth), "picture.png", pixels);
+    const DecodedImage image = decode_png(encode_png(picture, 20, 12, c.type, c.depth), "picture.png", pixels);
     ASSERT_EQ(image.width, 20);
     ASSERT_EQ(image.height, 12);
     for (std::size_t i = 0; i < picture.size(); i += 3) {
@@ -157,6 +160,61 @@ TEST(Png, TruncationAndDamageAreBadSamples) {
   std::vector<std::uint8_t> damaged = bytes;
   damaged[damaged.size() / 2] ^= 0xff;
   EXPECT_THROW(decode_png(damaged, "damaged.png", pixels), BadSample);
+}
+
+TEST(WebP, DecodesToThePictureAndRefusesEveryTruncation) {
+  const std::vector<std::uint8_t> picture = make_picture(photo_width, photo_height);
+  std::uint8_t* encoded = nullptr;
+  const std::size_t size = WebPEncodeLosslessRGB(picture.data(), photo_width, photo_height, 3 * photo_width, &encoded);
+  ASSERT_GT(size, 0u);
+  const std::vector<std::uint8_t> bytes(encoded, encoded + size);
+  WebPFree(encoded);
+  ASSERT_TRUE(is_webp(bytes));
+  std::vector<std::uint8_t> pixels;
+  const DecodedImage image = decode_webp(bytes, "a.webp", pixels);
+  EXPECT_EQ(std::pair(image.width, image.height), std::pair(photo_width, photo_height));
+  EXPECT_EQ(pixels, picture);
+  for (std::size_t keep = 0; keep + 1 < size; keep += 97) {
+    EXPECT_THROW(decode_webp(std::span(bytes).first(keep), "a.webp", pixels), BadSample) << keep;
+  }
+}
+
+std::string little(std::uint32_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+std::vector<std::uint8_t> make_bmp(int width, int height, int bits, const std::string& palette,
+                                   const std::string& rows) {
+  const auto pixels_at = static_cast<std::uint32_t>(54 + palette.size());
+  const std::string text = "BM" + little(pixels_at + static_cast<std::uint32_t>(rows.size()), 4) + little(0, 4) +
+                           little(pixels_at, 4) + little(40, 4) + little(static_cast<std::uint32_t>(width), 4) +
+                           little(static_cast<std::uint32_t>(height), 4) + little(1, 2) +
+                           little(static_cast<std::uint32_t>(bits), 2) + std::string(24, '\0') + palette + rows;
+  return {text.begin(), text.end()};
+}
+
+TEST(Bmp, DecodesPalettesAndColoursFromBelowAndFromAbove) {
+  const std::string red("\0\0\xff", 3), blue("\xff\0\0", 3), none(1, '\0');
+  const std::vector<std::uint8_t> expected{255, 0, 0, 0, 0, 255, 0, 0, 255, 255, 0, 0};  // red, blue; blue, red
+  const std::string palette = red + none + blue + none;
+  std::vector<std::uint8_t> pixels;
+  for (const auto& bytes : {make_bmp(2, 2, 24, "", blue + red + "  " + red + blue + "  "),
+                            make_bmp(2, -2, 32, "", red + none + blue + none + blue + none + red + none),
+                            make_bmp(2, 2, 8, palette, std::string("\1\0  \0\1  ", 8)),
+                            make_bmp(2, 2, 4, palette, std::string("\x10   \x01   ", 8)),
+                            make_bmp(2, 2, 1, palette, std::string("\x80   \x40   ", 8))}) {
+    ASSERT_TRUE(is_bmp(bytes));
+    const DecodedImage image = decode_bmp(bytes, "a.bmp", pixels);
+    EXPECT_EQ(std::pair(image.width, image.height), std::pair(2, 2));
+    EXPECT_EQ(pixels, expected);
+    for (std::size_t keep = 0; keep < bytes.size(); ++keep) {
+      EXPECT_THROW(decode_bmp(std::span(bytes).first(keep), "a.bmp", pixels), BadSample) << keep;
+    }
+  }
+  EXPECT_THROW(decode_bmp(make_bmp(2, 2, 16, "", std::string(8, 'x')), "a.bmp", pixels), BadSample);
+  EXPECT_THROW(decode_bmp(make_bmp(100000, 100000, 24, "", "x"), "a.bmp", pixels), BadSample);
 }
 
 }  // namespace

@@ -130,8 +130,8 @@ TEST(ImageFolder, SaysWhatItExpected) {
   EXPECT_NE(error().find("has no class directories"), std::string::npos);
   std::filesystem::create_directories(directory.path() / "train/cat");
   EXPECT_NE(error().find("train/cat: the class has no samples; expected *.jpg"), std::string::npos) << error();
-  directory.write("train/cat/a.webp", std::string("another format"));
-  EXPECT_NE(error().find("train/cat: the class has no samples, but 1 .webp"), std::string::npos) << error();
+  directory.write("train/cat/a.gif", std::string("another format"));
+  EXPECT_NE(error().find("train/cat: the class has no samples, but 1 .gif"), std::string::npos) << error();
   settings.path = "/nonexistent";
   EXPECT_EQ(error(), "/nonexistent: no such directory");
 }
@@ -212,8 +212,7 @@ TEST(ImageFolder, ReportsACorruptFileAsABadSample) {
   directory.write("train/cat/text.jpg", std::string("hello"));
   const auto data = open_dataset({.source = "image_folder", .path = directory.path().string()}, Split::train);
   EXPECT_THROW(load_image(*data, 0), BadSample);
-  EXPECT_NE(get_error_message([&] { load_image(*data, 1); }).find("cat/text.jpg: neither a JPEG nor a PNG"),
-            std::string::npos);
+  EXPECT_NE(get_error_message([&] { load_image(*data, 1); }).find("cat/text.jpg: not a JPEG, PNG"), std::string::npos);
   std::filesystem::remove(directory.path() / "train/cat/text.jpg");
   EXPECT_THROW(load_image(*data, 1), BadSample);
 }

@@ -210,7 +210,7 @@ TEST_F(Shards, ReportDamagedImagesAsBadSamples) {
   directory.write("train.tar", shard);
   const auto data = open_dataset(settings("webdataset"), Split::train);
   EXPECT_EQ(get_error_message([&] { load_image(*data, 0); }),
-            path("train.tar") + ": byte 512: \"k.jpg\": neither a JPEG nor a PNG image");
+            path("train.tar") + ": byte 512: \"k.jpg\": not a JPEG, PNG, WebP or BMP image");
   EXPECT_THROW(load_image(*data, 0), BadSample);
   std::filesystem::resize_file(path("train.tar"), 513);
   EXPECT_THROW(load_image(*data, 0), ChangedFile);

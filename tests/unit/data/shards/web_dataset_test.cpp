@@ -151,7 +151,8 @@ TEST(WebDataset, RefusesWhatIsNoSample) {
       tar_refusal(sample + image_member("x/1.jpg") + tar_end()),
       "a.tar: byte 2048: sample \"x/1\" has no class (.cls, .json with a label, or .txt, directly after its image)");
   EXPECT_EQ(tar_refusal(tar_member("x/1.cls", "0") + sample + tar_end()),
-            "a.tar: byte 0: sample \"x/1\" has no image (.jpg, .jpeg, .jfif or .png directly after its other members)");
+            "a.tar: byte 0: sample \"x/1\" has no image (.jpg, .jpeg, .jfif, .png, .webp or .bmp directly after its "
+            "other members)");
   EXPECT_NE(tar_refusal(image_member("0.jpg") + image_member("0.png") + tar_end()).find("is a second image"),
             std::string::npos);
   EXPECT_NE(tar_refusal(tar_member("0.jpg", "") + tar_end()).find("an empty image"), std::string::npos);
