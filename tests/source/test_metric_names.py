@@ -9,6 +9,7 @@ METRIC = re.compile(r"\b(?:top1|top5|macro_f1|f1|mcc|auc|majority|pearson|spearm
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 TASKS = "core/tasks/"
 TASK_EXCEPTIONS = {
+    "core/serve/model_service.cpp": "an extension of Triton's protocol is called so",
     "core/config/config.h": "the task of a model that serves several, until another is asked for",
     "core/report/report.cpp": "the report's section of answers class by class is called so",
     "core/analysis/history/history.h": "a change for the worse is called so, too",

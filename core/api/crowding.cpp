@@ -1,0 +1,119 @@
+#include "core/api/crowding.h"
+
+#include "core/base/errors.h"
+#include "core/base/parallel.h"
+#include "core/base/threads.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace ptrain::api {
+namespace {
+
+/// How long this thread has been ready to run without a core, in ns; none where the kernel does not say.
+std::optional<std::int64_t> read_waiting_time() {
+  std::array<char, 64> text;
+  const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  const ssize_t count = ::read(file, text.data(), text.size());
+  ::close(file);
+  const char* const begin = text.data();
+  const char* const end = begin + std::max<ssize_t>(0, count);
+  const char* const second = std::find(begin, end, ' ');
+  std::int64_t waited = 0;
+  if (second == end || std::from_chars(second + 1, end, waited).ec != std::errc()) return std::nullopt;
+  return waited;
+}
+
+}  // namespace
+
+/// A thread whose OpenMP team sleeps for as long as it lives.
+class Crowding::IdleTeam {
+ public:
+  explicit IdleTeam(int threads) : thread_(start_thread([this, threads] { idle(threads); })) {}
+  ~IdleTeam() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  IdleTeam(const IdleTeam&) = delete;
+  IdleTeam& operator=(const IdleTeam&) = delete;
+
+  bool is_here() const { return process_ == ::getpid(); }
+  static bool can_help() {
+    return std::getenv("GOMP_SPINCOUNT") == nullptr && std::getenv("OMP_WAIT_POLICY") == nullptr;
+  }
+
+ private:
+  void idle(int threads) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    set_thread_count(threads);  // runs a parallel region, which starts the team
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_; });
+  }
+
+  const pid_t process_ = ::getpid();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+std::shared_ptr<Crowding::IdleTeam> Crowding::share_idle_team(int threads) {
+  static std::mutex mutex;
+  static auto& shared = *new std::weak_ptr<IdleTeam>;  // outlives sessions that are closed at the program's end
+  static pid_t process = ::getpid();
+  constexpr int most = 64;
+  const int size = omp_get_num_procs() - threads + 2;  // itself, and one more than there are cores without it
+  if (size > most || size < 2 || !IdleTeam::can_help()) return {};
+  const std::lock_guard lock(mutex);
+  if (process != ::getpid()) return {};  // libgomp still counts the threads that the parent had
+  std::shared_ptr<IdleTeam> team = shared.lock();
+  if (!team) {  // in a forked process its thread is the parent's, and nothing ends it
+    team = {new IdleTeam(size), [](IdleTeam* ended) {
+              if (ended->is_here()) delete ended;
+            }};
+    shared = team;
+  }
+  return team;
+}
+
+void Crowding::observe(int threads) {
+  using namespace std::chrono_literals;
+  const auto now = Clock::now();
+  const std::int64_t thread = ::gettid();
+  if (threads == 1 || (thread == thread_ && now - seen_ < 5ms)) return;
+  const std::optional<std::int64_t> waited = read_waiting_time();
+  if (!waited) return;
+  const double since = std::chrono::duration<double, std::nano>(now - seen_).count();
+  constexpr double share = 0.1;
+  if (thread == thread_ && static_cast<double>(*waited - waited_) > share * since) crowded_ = now;
+  thread_ = thread;
+  waited_ = *waited;
+  seen_ = now;
+  if (crowded_ != Clock::time_point{} && now - crowded_ < 3s) {
+    try {
+      if (!team_) team_ = share_idle_team(threads);
+    } catch (const Error&) {  // no thread to be had: they go on to spin
+    }
+  } else {
+    team_.reset();
+  }
+}
+
+}  // namespace ptrain::api
