@@ -54,6 +54,8 @@ void require_free_output(std::string_view option, const fs::path& out, const std
   const bool is_own = !kind.empty() && schema.starts_with(std::string(kind) + "/");
   for (const fs::path& input : inputs) {
     if (fs::equivalent(input, out, error)) refuse("is an input of this command");
+  }
+  for (const fs::path& input : inputs) {
     const bool holds_it =
         !is_own && folders == FolderInputs::are_inputs && fs::is_directory(input, error) && lies_in(out, input);
     if (holds_it) refuse("lies in " + input.string() + ", an input of this command");

@@ -1,14 +1,36 @@
 #include "core/train/data_report.h"
 
+#include "core/data/tensor_names.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ptrain {
+
+namespace {
+
+/// Tells how many classes no training sample of the files has; empty: none, or the data are synthetic or not labelled.
+std::string describe_empty_classes(const Dataset& training) {
+  const DatasetInfo& info = training.info();
+  const bool labelled = std::ranges::find(info.targets, tensor_names::labels) != info.targets.end();
+  if (!labelled || info.kind == DataKind::table || training.origin(0).file.empty()) return {};
+  std::vector<bool> occurs(static_cast<std::size_t>(info.classes));
+  for (std::int64_t i = 0; i < training.size(); ++i) occurs.at(static_cast<std::size_t>(training.label(i))) = true;
+  const auto first = std::ranges::find(occurs, false);
+  if (first == occurs.end()) return {};
+  return fmt::format("{} of {} classes have no training sample, first \"{}\"", std::ranges::count(occurs, false),
+                     info.classes, info.class_names.at(static_cast<std::size_t>(first - occurs.begin())));
+}
+
+}  // namespace
 
 DataFindings examine_data(const Config& config, const Dataset& training, const Dataset* evaluation) {
   constexpr double many_unknown = 0.05;
   DataFindings found;
   found.notes = training.notes();
   found.report.training_samples = training.size();
+  if (std::string empty = describe_empty_classes(training); !empty.empty()) found.notes.push_back(std::move(empty));
   if (evaluation != nullptr) {
     found.report.evaluation_samples = evaluation->size();
     found.notes.insert(found.notes.end(), evaluation->notes().begin(), evaluation->notes().end());

@@ -204,7 +204,7 @@ class RunningText(ProgramTest):
         self.assertRegex(plain.stderr, "^20 tokens in .* s: .*/s")
         (full,) = texts("the cat", "--tokens", 500)
         self.assertEqual(full["input_tokens"] + full["tokens"], 32, "as many as it was trained on")
-        for code, error, arguments in ((1, "expected 1 to 31", ["the cat sees a dog " * 3]), (1, "nothing to generate from", [""]),
+        for code, error, arguments in ((1, "expected 1 to 31", ["the cat sees a dog " * 3]), (1, "command line:1: is empty", [""]),
                                        (2, "--report", ["the", "--report", "r.json"]), (1, "none.txt", ["none.txt"]),
                                        (1, "expected a .txt file, a text, or - for standard input", [self.config])):
             self.assert_one_line_error(run("infer", model, *arguments), code, error)

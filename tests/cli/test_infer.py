@@ -113,6 +113,62 @@ class Infer(TrainedModels, ProgramTest):
         self.assert_one_line_error(self.infer("texts", "x", "--amp", "O9"), 2, "O9")
 
 
+class Columns(TrainedModels, ProgramTest):
+    """A model of pairs of sentences, in columns and with classes whose names and order are its own."""
+
+    CONFIG = """\
+model: {{name: bert, size: tiny, max_positions: 32}}
+data: {{source: tsv, path: {data}, train_file: train.csv, dev_file: dev.csv, vocab: {data}/vocab.txt, max_length: 16,
+        batch_size: 16, workers: 1, columns: {{text: one, second: two, label: verdict}}}}
+train: {{steps: 60, optimizer: {{name: adamw, lr: 1.0e-3}}, schedule: {{name: constant}}}}
+amp: {{level: O0}}
+flags: {{cudnn_exhaustive_search: false}}
+output: {{dir: {out}}}
+"""
+
+    def write(self, train):
+        for split, count in (("train", train), ("dev", 12)):
+            rows = (f"{i},{('worse', 'better')[i % 2]},{sentence(i % 2, i)},{sentence(1 - i % 2, -i)}" for i in range(count))
+            (self.folder / f"{split}.csv").write_text("number,verdict,one,two\n" + "\n".join(rows) + "\n")
+
+    def test_columns_and_classes_are_those_of_the_training(self):
+        self.write(96)
+        shutil.copy(self.data / "texts/vocab.txt", self.folder / "vocab.txt")
+        config, model, dev = self.folder / "pairs.yaml", self.folder / "run", self.folder / "dev.csv"
+        config.write_text(self.CONFIG.format(data=self.folder, out=model))
+        trained = run("run", config, "-o", 'data.labels=["worse", \'better\']', "--progress", "none")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assertRegex(trained.stdout + trained.stderr, "F1 of class better 1.0000")
+        self.assertEqual(json.loads((model / "model.json").read_text())["text"]["columns"],
+                         {"text": "one", "second": "two", "label": "verdict", "pairs": True})
+
+        asked = run("infer", model, dev, "--format", "jsonl", "--progress", "none")
+        answers = [json.loads(line) for line in asked.stdout.splitlines()]
+        self.assertEqual([one["truth"] for one in answers], ["worse", "better"] * 6, asked.stderr)
+        self.assertIn("accuracy: 1.0000 top-1 of 12 inputs", asked.stderr)
+        self.assertNotIn("note:", asked.stderr)
+        named = run("infer", model, dev, "--column", "one", "--format", "jsonl", "--progress", "none")
+        self.assertEqual(named.stdout, asked.stdout)
+        lines = run("infer", model, "-", "--progress", "none", "--format", "csv", input="a film is dull\n\nzzz qqq\tyyy\n")
+        self.assertEqual(lines.stdout.count("\n"), 4, "a header and three answers")
+        self.assertIn("trained on pairs of sentences (columns \"one\" and \"two\")", lines.stderr)
+        self.assertIn("1 of 3 inputs have only words that are not in", lines.stderr)
+
+        for report, part in ((dev, "is an input"), (model / "report.json", "lies in"), (config, "is weights, data or a conf")):
+            kept = report.read_bytes()
+            self.assert_one_line_error(run("infer", model, dev, "--report", report), 2, f"--report {report}: ", part)
+            self.assertEqual(report.read_bytes(), kept)
+        self.write(10)  # fewer than a batch, and the names sorted: another order than the model's
+        evaluated = run("eval", config, "-o", f"model.weights={model}/model.safetensors", "--out", self.folder / "eval",
+                        "--progress", "none")
+        self.assertEqual(evaluated.returncode, 0, evaluated.stderr)
+        report = json.loads((self.folder / "eval/report.json").read_text())
+        self.assertEqual(report["evaluation"]["metrics"]["top1"]["value"], 1)
+        self.assertTrue(any("matched by name" in note for note in report["notes"]), report["notes"])
+        refused = run("eval", config, "-o", f"model.weights={model}/model.safetensors", "--report", dev, "--fresh")
+        self.assert_one_line_error(refused, 2, "output.report", "is an input")
+
+
 class DataSets(TrainedModels, ProgramTest):
     """What data.path takes, asked of the run that learned from it: its evaluation samples."""
 
