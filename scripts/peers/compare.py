@@ -365,8 +365,10 @@ def measure_all(options, results):
     for case in (case for case in cases if not options.cases or case.name in options.cases):
         missing = missing_files(case)
         if missing:
-            print(f"{case.name}: left out: {', '.join(missing)} not found; scripts/fetch_weights.sh fetches the weights",
-                  file=sys.stderr)
+            error = f"{', '.join(missing)} not found; scripts/fetch_weights.sh fetches the weights"
+            print(f"{case.name}: {error}", file=sys.stderr)
+            results["cases"].append({"case": case.name, "title": case.title, "precision": "all", "keys": case.keys,
+                                     "peer": case.peer, "ptrain": [{"error": error}]})
             continue
         for precision in options.precisions:
             entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,

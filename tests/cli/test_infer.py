@@ -1,5 +1,6 @@
 """From a trained run to answers: ptrain infer and ptrain export."""
 import csv
+import fcntl
 import io
 import json
 import pathlib
@@ -269,6 +270,26 @@ class Export(TrainedModels, ProgramTest):
         result = run("export", self.runs / name, "--out", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         return out
+
+    def test_a_folder_that_another_process_writes_is_refused(self):
+        out = self.folder / "out"
+        out.mkdir()
+        with open(out / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assert_one_line_error(run("export", self.runs / "texts", "--out", out), 1, "is writing there")
+            self.assert_one_line_error(run("quantize", self.runs / "texts", "--calibrate", self.data / "texts/dev.tsv", "--out", out),
+                                       1, "is writing there")
+        self.assertEqual(list(out.iterdir()), [out / ".lock"])
+        self.assertEqual(run("export", self.runs / "texts", "--out", out).returncode, 0)
+        self.assertFalse((out / ".lock").exists())
+
+    def test_other_libraries_learn_of_the_case(self):
+        out = self.folder / "cased"
+        for lowercase in (True, False):
+            result = run("run", self.root / "texts.yaml", "-o", f"data.lowercase={str(lowercase).lower()}", "-o", "train.steps=1",
+                         "--out", out, "--fresh", "--progress", "none")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIs(json.loads((out / "tokenizer_config.json").read_text())["do_lower_case"], lowercase)
 
     def test_an_exported_model_needs_nothing_of_its_run(self):
         for name, what in (("images", self.data / self.PHOTO), ("texts", "the film is dull")):

@@ -45,6 +45,16 @@ class Predicted(ProgramTest):
         self.assertEqual([step["ms"] for step in steps], sorted(step["ms"] for step in steps))
         self.assertEqual(len({step["ms"] for step in steps}), 3)
 
+    def test_a_report_of_another_step_is_refused(self):
+        self.assertEqual(self.train("one", "-o", "train.steps=6", "-o", "eval.every_epochs=0").returncode, 0)
+        scaling = ("--ranks", "8", "--links", ROOT / "configs/links/ethernet_100g.yaml", "--measured",
+                   self.folder / "one/report.json")
+        self.assertEqual(run("plan", self.config, *scaling).returncode, 0)
+        for other in ("model.size=mini", "data.max_length=20", "data.batch_size=4", "train.accumulate_steps=2",
+                      "model.name=distilbert"):
+            key = other.partition("=")[0]
+            self.assert_one_line_error(run("plan", self.config, *scaling, "-o", other), 2, "--measured", key)
+
     def test_a_gpu_that_is_not_known_is_named(self):
         self.assert_one_line_error(run("plan", self.config, "--device", "h20"), 2, "--device", "H200", "h20")
 

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import tempfile
@@ -165,6 +166,9 @@ class Quantize(TrainedModels):
         if "no layer is faster" in result.stderr:  # of so small a model; another machine may find some
             return self.assert_error(result, 1, "--layers all")
         self.assertEqual(result.returncode, 0, result.stderr)
+        before, after, factor = map(float, re.search(r"([\d.]+)/s before, ([\d.]+)/s after, .*: ([\d.]+) times",
+                                                      result.stdout).groups())
+        self.assertAlmostEqual(after / before, factor, delta=0.01)
         for word in ("in 8 bits", "accuracy:", "McNemar", "size:", "speed:", "model:"):
             self.assertIn(word, result.stdout)
 

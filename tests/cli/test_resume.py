@@ -12,7 +12,7 @@ import time
 import unittest
 import zlib
 
-from program import BINARY, ProgramTest
+from program import BINARY, ROOT, ProgramTest
 
 STEPS = 200
 # A run of six steps by the last program that wrote ckpt-<step>.ptrain, its checkpoint after two and its losses.
@@ -78,6 +78,28 @@ class Resume(ProgramTest):
             resumed = int(re.findall(r"\d+", self.report(output)["progress"]["resumed_from"])[-1])
             self.assertTrue((1, 18, 36)[phase] <= resumed < (18, 36, 60)[phase], resumed)
             self.assertEqual(self.weights(output), self.weights("whole"), f"phase {phase + 1} of 3")
+
+
+class SlurmJob(ProgramTest):
+    def test_a_job_that_is_started_again_goes_on(self):
+        tools = self.folder / "bin"
+        tools.mkdir()
+        (tools / "ptrain").symlink_to(BINARY)
+        (tools / "srun").write_text('#!/bin/bash\nwhile [[ $1 == --* ]]; do shift; done\nexec "$@"\n')
+        (tools / "srun").chmod(0o755)
+        environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "7", "SLURM_JOB_NAME": "job"}
+
+        def start(steps, *more):
+            return subprocess.run(["bash", ROOT / "scripts/launch/ptrain.sbatch", self.config, "-o", f"train.steps={steps}", "-o",
+                                   "output.checkpoint_every_steps=5", "-o", "train.schedule.name=constant", "-o",
+                                   "eval.every_epochs=0", *more], cwd=self.folder, env=environment, capture_output=True, text=True)
+
+        self.assertEqual(start(6, "-o", "output.save=false", "-o", "output.checkpoint_every_steps=0").returncode, 0)
+        again = start(6)  # the first left no checkpoint
+        self.assertEqual(again.returncode, 0, again.stderr)
+        again = start(12)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("ckpt-6", self.report("runs/job-7")["progress"]["resumed_from"])
 
 
 class Format(ProgramTest):

@@ -203,6 +203,13 @@ TEST(ConfigValues, ImagesAreSquaresOrHaveHeightAndWidth) {
   }
 }
 
+TEST(ConfigValues, WholeNumbersMayHaveAPoint) {
+  EXPECT_EQ(parse("train: {steps: 16.0}\n").config.train.steps, 16);
+  EXPECT_EQ(parse("", {"train.steps=1e3"}).config.train.steps, 1000);
+  EXPECT_NE(refusal("train: {steps: 16.5}\n").find("expected an integer, got \"16.5\""), std::string::npos);
+  EXPECT_NE(refusal("train: {steps: 1e300}\n").find("expected an integer"), std::string::npos);
+}
+
 TEST(ConfigValues, GroupsOfParametersAreATableWithTrueAndFalse) {
   const Config rows =
       parse("train:\n  groups:\n    - {match: \"fc.*\", trainable: true}\n    - {match: \"*\", trainable: false}\n")
