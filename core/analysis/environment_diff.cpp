@@ -60,11 +60,14 @@ json summarize_devices(const json& devices) {
 }
 
 void add_config(std::vector<Difference>& found, const json& base, const json& changed) {
+  // A report of before a key was added has its default; a hidden key is present only if set.
+  const auto values_of = [&](const Key& key) {
+    const json::json_pointer pointer = pointer_to(key);
+    return std::pair(base.value(pointer, default_value(key)), changed.value(pointer, default_value(key)));
+  };
   for (const Key& key : config_keys()) {
-    std::string pointer = "/" + key.name;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
     if (key.name.starts_with("output.") || key.name == "resume" || key.name == "seed") continue;
-    const json before = get_at(base, pointer.c_str()), after = get_at(changed, pointer.c_str());
+    const auto [before, after] = values_of(key);
     if (before == after) continue;
     const bool data = key.name.starts_with("data.") && key.name != "data.batch_size";
     const DifferenceKind kind = !key.defines_work ? DifferenceKind::note
@@ -72,9 +75,8 @@ void add_config(std::vector<Difference>& found, const json& base, const json& ch
                                                   : DifferenceKind::config;
     found.push_back({kind, key.name, to_text(before), to_text(after)});
   }
-  for (const Key& key : hidden_keys()) {  // present only if set
-    const json::json_pointer pointer = pointer_to(key);
-    const json before = base.value(pointer, default_value(key)), after = changed.value(pointer, default_value(key));
+  for (const Key& key : hidden_keys()) {
+    const auto [before, after] = values_of(key);
     if (before != after) found.push_back({DifferenceKind::note, key.name, to_text(before), to_text(after)});
   }
 }

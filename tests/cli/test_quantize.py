@@ -194,7 +194,7 @@ class Quantize(TrainedModels):
         empty = self.folder / "empty"
         empty.mkdir()
         out = self.folder / "out"
-        self.assert_error(self.quantize("images", out, data=empty), 1, "contains no .jpg")
+        self.assert_error(self.quantize("images", out, data=empty), 1, "contains no images (*.jpg")
         self.assert_error(self.quantize("images", out, data=self.folder / "missing"), 1, "no such image")
         (empty / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\nnothing")
         self.assert_error(self.quantize("images", out, data=empty), 1, "broken.png")

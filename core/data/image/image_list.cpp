@@ -40,7 +40,11 @@ class PassedOver {
  public:
   void add(const fs::directory_entry& entry) {
     const std::string suffix = to_lower(entry.path().extension().string());
-    ++counts_[!entry.exists() ? "links to nothing" : suffix.empty() ? "without a suffix" : suffix];
+    const bool is_special = !entry.is_regular_file() && !entry.is_directory();
+    ++counts_[!entry.exists()  ? "links to nothing"
+              : is_special     ? "not a regular file"
+              : suffix.empty() ? "without a suffix"
+                               : suffix];
   }
   void add(const PassedOver& others) {
     for (const auto& [suffix, count] : others.counts_) counts_[suffix] += count;

@@ -68,7 +68,7 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   ranks.note("setting up", 0);
   StartingPoint start;
   if (ranks.is_main()) {
-    if (!model.variant().empty()) {
+    if (config.output.save && !model.variant().empty()) {
       observer.on_note(
           fmt::format("{}: {}; other libraries load its weights into the published network, which lacks it",
                       model.name(), model.variant()));

@@ -116,6 +116,14 @@ TEST(Compare, RefusesOtherWork) {
   EXPECT_EQ(result.differences.front().kind, DifferenceKind::data);
 }
 
+TEST(Compare, TakesTheDefaultOfKeysThatAnOlderReportLacks) {
+  MeasuredCase older = example_case("base", 10);
+  for (MeasuredRun& run : older.runs) run.report->config["data"].erase("max_bad_share");
+  const CaseComparison result = compare_cases(older, example_case("new", 10), {});
+  EXPECT_FALSE(result.refused);
+  EXPECT_TRUE(result.differences.empty());
+}
+
 TEST(Compare, HoldsAccuracyToItsMargin) {
   const auto verdict = [](double top1, std::int64_t samples) {
     MeasuredCase base = example_case("base", 10, 0.90), changed = example_case("new", 10, top1);
