@@ -65,6 +65,31 @@ if(component STREQUAL program)
   endif()
 endif()
 
+# What Debian's policy asks for beside that.
+if(component STREQUAL program AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(doc "${root}/share/doc/ptrain")
+  file(WRITE "${doc}/copyright" "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: ptrain
+Comment: licenses/ has the licences of the libraries that are compiled in or packed.
+
+Files: *
+Copyright: 2026 the authors of ptrain
+License: Apache-2.0
+ On Debian systems, the full text of the Apache License, version 2.0, is in
+ /usr/share/common-licenses/Apache-2.0.
+")
+  string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+  file(WRITE "${doc}/changelog" "ptrain (${version}) unstable; urgency=medium
+
+  * This version. CHANGELOG.md in the sources has the changes.
+
+ -- ${maintainer}  ${date}
+")
+  execute_process(COMMAND gzip -9nf "${doc}/changelog" COMMAND_ERROR_IS_FATAL ANY)
+  file(WRITE "${root}/share/lintian/overrides/ptrain" "# There is no public address yet.\nptrain: bogus-mail-host Maintainer *
+ptrain: bogus-mail-host-in-debian-changelog *\n")
+endif()
+
 # The packed libraries: no path of their own, so that they find each other by the program's; and their licences.
 file(GLOB packed_files "${root}/lib/ptrain/*.so*")
 foreach(library IN LISTS packed_files)
@@ -72,6 +97,7 @@ foreach(library IN LISTS packed_files)
     continue()
   endif()
   file(RPATH_REMOVE FILE "${library}")
+  execute_process(COMMAND strip --strip-unneeded "${library}" COMMAND_ERROR_IS_FATAL ANY)
   get_filename_component(name "${library}" NAME)
   if(EXISTS "${deps}/onednn/lib/${name}")
     keep_licence(${name} "${deps}/onednn")

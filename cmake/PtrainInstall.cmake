@@ -4,6 +4,7 @@
 #   library    libptrain.so with its header and what find_package and pkg-config read; needs those two
 #   gpu        of a CUDA build: ptrain.sh, what scripts/gpu_validate.sh needs, and cuDNN's plans where some were compiled
 include(GNUInstallDirs)
+set(CPACK_PACKAGE_CONTACT "ptrain <ptrain@localhost>")
 
 set(packed_programs ptrain)
 if(PTRAIN_TESTS AND PTRAIN_CUDA)
@@ -35,6 +36,7 @@ if(HTTPLIB_FOUND)
 endif()
 foreach(component program libraries)
   install(CODE "set(component ${component})\nset(ptrain $<TARGET_FILE:ptrain>)\nset(cuda ${PTRAIN_CUDA})
+    set(version ${PROJECT_VERSION})\nset(maintainer \"${CPACK_PACKAGE_CONTACT}\")
     set(compiled_in CLI/CLI.hpp nlohmann/json.hpp fmt/format.h ${http_header})\nset(deps ${CMAKE_SOURCE_DIR}/.deps)" COMPONENT ${component})
   install(SCRIPT cmake/FinishInstall.cmake COMPONENT ${component})
 endforeach()
@@ -64,7 +66,6 @@ endif()
 
 # The .deb: Debian's own libraries are dependencies, which dpkg-shlibdeps finds. scripts/package.sh deb runs it.
 set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_CONTACT "ptrain <ptrain@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL program library)
@@ -73,6 +74,13 @@ set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEBIAN_PACKAGE_NAME ptrain)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "trains reference models, measures them, and deploys them
+ptrain trains ResNet, BERT and the models around them from a YAML file, on CPUs
+and GPUs. It reports throughput, memory and accuracy in JSON, compares flag
+settings and versions by tests of significance, and serves what it trained.")
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+file(WRITE ${CMAKE_BINARY_DIR}/deb/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_BINARY_DIR}/deb/triggers)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${own_libraries})
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)

@@ -1,4 +1,5 @@
 #include "core/api/session.h"
+#include "core/base/parallel.h"
 
 #include "core/base/control_group.h"
 #include "core/base/utf8.h"

@@ -5,6 +5,7 @@
 #include "core/io/named_tensor.h"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

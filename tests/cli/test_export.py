@@ -88,6 +88,16 @@ class Export(ProgramTest):
         epochs = [line["metadata"]["epoch_num"] for line in lines if line["key"] == "epoch_start"]
         self.assertEqual(epochs, [1, 2], "60 steps of 40 an epoch")
 
+    def test_mllog_has_every_epoch_of_a_run_that_logs_rarely(self):
+        self.assertEqual(self.train("rare", "-o", "train.steps=100", "-o", "train.log_every_steps=30").returncode, 0)
+        self.source = self.folder / "rare"
+        lines = [json.loads(line.removeprefix(":::MLLOG ")) for line in self.export("mllog").splitlines()]
+        told = [(line["key"], line["metadata"]["epoch_num"]) for line in lines if "epoch_num" in line["metadata"]]
+        epochs = [(key, epoch) for key, epoch in told if key in ("epoch_start", "epoch_stop", "eval_start")]
+        self.assertEqual(epochs, [("epoch_start", 1), ("epoch_stop", 1), ("eval_start", 1), ("epoch_start", 2),
+                                  ("epoch_stop", 2), ("eval_start", 2), ("epoch_start", 3), ("epoch_stop", 3),
+                                  ("eval_start", 3)])
+
     def test_mlcommons_own_parser_reads_the_log(self):
         if ruleset_400 is None:
             self.skipTest("the Python package mlperf_logging is not installed and PTRAIN_MLPERF_LOGGING names no checkout")

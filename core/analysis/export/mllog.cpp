@@ -4,7 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -72,6 +75,46 @@ void write_evaluation(Log& log, double& elapsed, const LoggedEvaluation& evaluat
   log.interval_end(elapsed, "eval_stop", where);
 }
 
+/// A step, or an evaluation after one.
+struct Happening {
+  std::int64_t step = 0;
+  double seconds = 0;
+  std::int64_t epoch = 1;                        // of a step, from 1
+  const LoggedEvaluation* evaluation = nullptr;  // null: a step
+};
+
+/// Adds the steps since the line before; epochs in between follow from both lines.
+void add_steps(std::vector<Happening>& happenings, const StepLine& line, double& epochs) {
+  const auto count = static_cast<std::int64_t>(std::max<std::size_t>(1, line.steps_ms.size()));
+  const double before =
+      epochs > 0 ? epochs : line.epoch * static_cast<double>(line.step - count) / static_cast<double>(line.step);
+  for (std::int64_t i = 1; i <= count; ++i) {
+    const double done = before + (line.epoch - before) * static_cast<double>(i) / static_cast<double>(count);
+    const double ms = line.steps_ms.empty() ? line.step_ms : line.steps_ms[static_cast<std::size_t>(i - 1)];
+    happenings.push_back(
+        {line.step - count + i, ms * 1e-3, std::max<std::int64_t>(1, std::llround(std::ceil(done - 1e-6))), nullptr});
+  }
+  epochs = line.epoch;
+}
+
+/// In the order of time: an evaluation's line stands before that of the logged steps around it.
+std::vector<Happening> order_happenings(const std::vector<MetricsLine>& lines) {
+  std::vector<Happening> happenings;
+  double epochs = 0;
+  for (const MetricsLine& line : lines) {
+    if (const auto* step = std::get_if<StepLine>(&line)) {
+      add_steps(happenings, *step, epochs);
+    } else {
+      const auto& evaluated = std::get<EvaluationLine>(line);
+      happenings.push_back({evaluated.step, evaluated.eval.seconds, 1, &evaluated.eval});
+    }
+  }
+  std::stable_sort(happenings.begin(), happenings.end(), [](const Happening& a, const Happening& b) {
+    return std::pair(a.step, a.evaluation != nullptr) < std::pair(b.step, b.evaluation != nullptr);
+  });
+  return happenings;
+}
+
 }  // namespace
 
 std::string export_mllog(const ExportInput& input) {
@@ -89,19 +132,19 @@ std::string export_mllog(const ExportInput& input) {
     epoch = 0;
   };
   std::int64_t last = 1;  // epoch of the last step
-  for (const MetricsLine& line : input.metrics) {
-    if (const auto* step = std::get_if<StepLine>(&line)) {
-      last = std::max<std::int64_t>(1, std::llround(std::ceil(step->epoch - 1e-6)));
-      if (epoch != last) {
-        end_epoch();
-        log.interval_start(elapsed, "epoch_start", {{"epoch_num", last}});
-        epoch = last;
-      }
-      elapsed += step->total_ms() * 1e-3;
+  for (const Happening& happening : order_happenings(input.metrics)) {
+    if (happening.evaluation != nullptr) {
+      end_epoch();
+      write_evaluation(log, elapsed, *happening.evaluation, last, metric);
       continue;
     }
-    end_epoch();
-    write_evaluation(log, elapsed, std::get<EvaluationLine>(line).eval, last, metric);
+    last = happening.epoch;
+    if (epoch != last) {
+      end_epoch();
+      log.interval_start(elapsed, "epoch_start", {{"epoch_num", last}});
+      epoch = last;
+    }
+    elapsed += happening.seconds;
   }
   end_epoch();
   if (input.metrics.empty() && report.evaluation) {
