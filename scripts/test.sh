@@ -6,6 +6,7 @@
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
 #   --tidy  also runs clang-tidy over all sources, and codespell over all text
+#   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
 # While working, instead of all that:
 #   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
 #   --only PATTERN  builds the release preset and runs the tests whose names match: --only 'cli.table|source'
@@ -13,13 +14,14 @@ set -euo pipefail
 . "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
-asan=0 fuzz=0 tsan=0 tidy=0 op='' only=''
+asan=0 fuzz=0 tsan=0 tidy=0 clients=OFF op='' only=''
 while (($#)); do
   case "$1" in
     --asan) asan=1 ;;
     --fuzz) fuzz=1 ;;
     --tsan) tsan=1 ;;
     --tidy) tidy=1 ;;
+    --clients) clients=ON ;;
     --op | --only)
       (($# > 1)) || refuse
       if [[ $1 == --op ]]; then op=$2; else only=$2; fi
@@ -86,7 +88,7 @@ if ((tidy)); then
   git ls-files -z | xargs -0 codespell # .codespellrc has the words that it is to pass
 fi
 step "release build"
-cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=ON
+cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=ON -DPTRAIN_TEST_CLIENTS=$clients
 cmake --build build/release --parallel "$jobs"
 if ((fuzz)); then
   step "fuzz targets"
