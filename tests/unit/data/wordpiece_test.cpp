@@ -64,6 +64,7 @@ TEST(WordPiece, ReadsAVocabularyFileLineByLine) {
   std::string returns = good;
   std::replace(returns.begin(), returns.end(), '\n', '\r');
   EXPECT_NE(get_error([&] { read(returns); }).find("vocab.txt: lines end in carriage returns only"), std::string::npos);
+  EXPECT_NE(get_error([&] { read(good + '\0'); }).find("vocab.txt: not a text file (byte 0x00)"), std::string::npos);
   EXPECT_EQ(read(good + "\nab\n"), 6) << "the last line of a token that occurs twice";
   const auto notes = WordPiece::from_file(folder / "vocab.txt", TextCase::lower).notes();
   ASSERT_EQ(notes.size(), 2u);
