@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <system_error>
 
@@ -130,6 +131,9 @@ int main(int argc, char** argv) {
     return code;
   } catch (const ptrain::Error& error) {
     return ptrain::complain(error.code(), error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return ptrain::complain(ptrain::ExitCode::failed,
+                            fmt::format("{}: {}", error.path1().string(), error.code().message()));
   } catch (const std::system_error& error) {  // thrown by printing
     if (error.code() == std::errc::broken_pipe) return static_cast<int>(ExitCode::ok);
     return ptrain::complain(ExitCode::failed, error.what());

@@ -6,6 +6,7 @@
 #include "core/base/standard_streams.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/pack_folder.h"
+#include "core/io/folder_lock.h"
 #include "core/report/progress.h"
 
 #include <memory>
@@ -56,16 +57,20 @@ void pack(const PackArguments& arguments) {
   std::error_code error;
   fs::create_directories(arguments.out, error);
   if (error) fail("{}: cannot make the directory: {}", arguments.out, error.message());
+  const FolderLock lock(arguments.out);
   std::vector<PackResult> both;  // neither file is replaced before both are written
   for (const Split split : {Split::train, Split::eval}) {
-    const fs::path file = fs::path(arguments.out) / pack_name(split);
-    const PackResult& result = both.emplace_back(pack(arguments, split, file));
+    const PackResult& result = both.emplace_back(pack(arguments, split, fs::path(arguments.out) / pack_name(split)));
     for (const std::string& note : result.notes) print_error_line("note: " + note);
     for (const std::string& line : result.left_out) print_error_line("note: left out: " + line);
-    fmt::print("{}: {}, {:.1f} MiB, {} left out\n", file.string(), counted(result.images, "image"),
-               static_cast<double>(result.bytes) / (1 << 20), result.left_out.size());
   }
+  const std::string pair = fmt::format("{:08x}{:08x}", both[0].file.checksum(), both[1].file.checksum());
+  for (PackResult& result : both) result.file.finish(pair);
   for (PackResult& result : both) result.file.commit();
+  for (const PackResult& result : both) {
+    fmt::print("{}: {}, {:.1f} MiB, {} left out\n", result.file.path().string(), counted(result.images, "image"),
+               static_cast<double>(result.file.bytes()) / (1 << 20), result.left_out.size());
+  }
 }
 
 }  // namespace

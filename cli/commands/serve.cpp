@@ -3,6 +3,7 @@
 #include "cli/deploy_arguments.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
+#include "core/config/text.h"
 #include "core/runtime/predictor.h"
 #include "core/serve/http.h"
 
@@ -65,7 +66,7 @@ void serve(const ServeArguments& arguments) {
   http.threads =
       batching.queue + static_cast<std::size_t>(batching.most) + 16;  // waiting, computing and rejected requests
   serve_http(service, http, [&](int port) {
-    fmt::print("serving {} at http://{}:{}/v2/models/{}/infer\n", service.name(), http.host, port,
+    fmt::print("serving {} at http://{}:{}/v2/models/{}/infer\n", on_one_line(service.name()), http.host, port,
                escape(service.name()));
     std::fflush(stdout);
   });

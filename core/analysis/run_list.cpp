@@ -4,6 +4,7 @@
 #include "core/analysis/run_set.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
+#include "core/config/text.h"
 #include "core/data/source_registry.h"
 
 #include <fmt/format.h>
@@ -60,7 +61,7 @@ void collect(const fs::path& folder, int depth, RunList& list) {
 using Cells = std::array<std::string, 7>;
 
 Cells format_cells(const RunOverview& run, const std::string& column) {
-  return {run.folder,
+  return {on_one_line(run.folder),
           std::string(to_string(run.status)),
           run.data.empty() ? run.model : fmt::format("{}, {}", run.model, run.data),
           run.precision,

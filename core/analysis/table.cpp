@@ -63,7 +63,7 @@ TableCell estimate_center(const std::vector<const MeasuredRun*>& runs,
 }
 
 TableCell run_cell(const Source& source) {
-  TableCell cell{source.item.name, source.item.name, {}};
+  TableCell cell{on_one_line(source.item.name), source.item.name, {}};
   for (const MeasuredRun& run : source.item.runs) cell.sources.push_back(find_source(run, "/case", ""));
   return cell;
 }

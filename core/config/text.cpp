@@ -27,6 +27,11 @@ std::string shown(std::string_view text) {
   return quoted + (length < text.size() ? "...\"" : "\"");
 }
 
+std::string on_one_line(std::string_view text) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return std::any_of(text.begin(), text.end(), is_control) ? shown(text) : std::string(text);
+}
+
 std::string join_words(const std::vector<std::string>& names, std::string_view last) {
   if (names.size() < 2) return names.empty() ? std::string() : names.front();
   return fmt::format("{} {} {}", fmt::join(names.begin(), names.end() - 1, ", "), last, names.back());

@@ -9,6 +9,8 @@ namespace ptrain {
 
 /// `text` in double quotes, control characters escaped, cut after 60 bytes (never inside a character).
 std::string shown(std::string_view text);
+/// `text` itself, or shown(text) where it has control characters, which would break a line of output.
+std::string on_one_line(std::string_view text);
 std::string lower_case(std::string_view text);
 /// Smallest number of insertions, deletions, replacements and swaps of neighbouring characters between two words.
 int edit_distance(std::string_view a, std::string_view b);

@@ -2,6 +2,7 @@
 #include "core/data/file_bytes.h"
 
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 
 #include <sys/stat.h>
 
@@ -23,6 +24,7 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& byt
   if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
     fail("{}: cannot read all of its {} bytes", path.string(), bytes.size());
   }
+  refuse_lfs_pointer(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 ByteReader::ByteReader(std::span<const std::uint8_t> bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -18,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view lfs_pointer = "version https://git-lfs.";
 constexpr std::size_t largest_call = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
 
 /// Makes the rename itself durable. Some file systems cannot flush a directory; then nothing is done.
@@ -144,6 +146,11 @@ void make_folder(const fs::path& folder) {
   if (error) fail("{}: cannot create the folder: {}", folder.string(), error.message());
 }
 
+void refuse_lfs_pointer(const fs::path& path, std::string_view bytes) {
+  if (!bytes.starts_with(lfs_pointer)) return;
+  throw UnreadableFile(path, "it is a Git LFS pointer, not the file that it stands for; run git lfs pull there");
+}
+
 OpenFile open_for_reading(const fs::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait for a writer
   if (descriptor < 0) throw UnreadableFile(path, std::strerror(errno));
@@ -151,6 +158,15 @@ OpenFile open_for_reading(const fs::path& path) {
   if (::fstat(descriptor, &status) == 0 && !S_ISREG(status.st_mode)) {
     ::close(descriptor);
     throw UnreadableFile(path, S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file");
+  }
+  std::array<char, lfs_pointer.size()> start;
+  if (::pread(descriptor, start.data(), start.size(), 0) == static_cast<ssize_t>(start.size())) {
+    try {
+      refuse_lfs_pointer(path, {start.data(), start.size()});
+    } catch (...) {
+      ::close(descriptor);
+      throw;
+    }
   }
   return {descriptor, static_cast<std::size_t>(std::max<off_t>(status.st_size, 0))};
 }

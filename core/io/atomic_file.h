@@ -37,6 +37,8 @@ class AtomicFile {
   /// Writes to disk what was written so far, so that commit() takes no time.
   void flush();
   void commit(Flush flush = Flush::yes);
+  /// As the caller wrote it.
+  const std::filesystem::path& path() const { return path_; }
 
  private:
   void open_temporary();
@@ -62,12 +64,16 @@ class UnreadableFile : public Error {
       : Error(ExitCode::failed, fmt::format("cannot read {}: {}", path.string(), why)) {}
 };
 
+/// Throws UnreadableFile if `bytes`, the start of a file, are those of a Git LFS pointer: what Git leaves in place of a
+/// file that was not fetched.
+void refuse_lfs_pointer(const std::filesystem::path& path, std::string_view bytes);
+
 struct OpenFile {
   int descriptor = -1;
   std::size_t bytes = 0;
 };
-/// A regular file, open for reading. Throws UnreadableFile when it cannot be opened or is something else; never waits
-/// for a FIFO.
+/// A regular file, open for reading. Throws UnreadableFile when it cannot be opened, is something else or a Git LFS
+/// pointer; never waits for a FIFO.
 OpenFile open_for_reading(const std::filesystem::path& path);
 
 /// The whole file. Throws Error{failed} when it cannot be opened or read.

@@ -40,6 +40,7 @@ bool is_current(int descriptor, const fs::path& path) {
 FolderLock::FolderLock(const fs::path& folder) : path_(folder / ".lock") {
   std::error_code error;
   fs::create_directories(folder, error);
+  if (error) fail("cannot write in {}: {}", folder.string(), error.message());
   do {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -69,8 +69,8 @@ void refuse_other_formats(Bytes bytes, std::string_view file) {
         file, file);
   if (!bytes.empty() && bytes[0] == std::byte{'{'})
     fail("{}: JSON, expected safetensors, or the index of weights in several files, whose name ends in .json", file);
-  if (starts_with(bytes, "version https://git-lfs"))
-    fail("{}: a Git LFS pointer, not the weights; run git lfs pull", file);
+  if (!bytes.empty() && bytes[0] == std::byte{'<'})
+    fail("{}: HTML or XML, expected safetensors: a server's answer was saved in place of the weights", file);
 }
 
 /// The header's JSON text, its length checked against the file.
@@ -108,6 +108,7 @@ json parse_header(std::string_view text, std::string_view file) {
 
 SafetensorsMetadata parse_metadata(const json& entry, std::string_view file) {
   SafetensorsMetadata metadata;
+  if (entry.is_null()) return metadata;  // as the reference implementation takes it
   if (!entry.is_object()) fail("{}: __metadata__: expected an object of strings", file);
   for (const auto& [key, value] : entry.items()) {
     if (!value.is_string()) fail("{}: __metadata__: {}: expected a string", file, quoted_name(key));

@@ -1,6 +1,7 @@
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/base/threads.h"
+#include "core/config/text.h"
 #include "core/serve/connections.h"
 #include "core/serve/http.h"
 
@@ -121,10 +122,16 @@ void infer(const ModelService& service, std::size_t max_body, const httplib::Req
     return give(response, error_answer(400, fmt::format("{}: expected a number of bytes up to the body's {}",
                                                         json_length, body->size())));
   }
-  const int status = too_large || response.status == 413 ? 413 : 400;
+  const int status = too_large || response.status == 413 ? 413 : response.status == 415 ? 415 : 400;
   service.count_refusal(status);
-  give(response, status == 413 ? error_answer(413, fmt::format("the body is larger than {} bytes", max_body))
-                               : error_answer(400, "the body ended early"));
+  if (status == 413)
+    return give(response, error_answer(413, fmt::format("the body is larger than {} bytes", max_body)));
+  const std::string encoding = request.get_header_value("Content-Encoding");
+  give(response, error_answer(status, encoding.empty()
+                                          ? "the body ended early"
+                                          : fmt::format("the body ended early, or is not what Content-Encoding says, "
+                                                        "{}; gzip and deflate are decoded",
+                                                        shown(encoding))));
 }
 
 /// What a path asks for.

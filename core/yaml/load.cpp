@@ -60,8 +60,11 @@ std::string read_text(const std::filesystem::path& file) {
   if (std::filesystem::is_directory(file, error)) fail_usage("{}: is a folder, expected a YAML file", file.string());
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
-    const bool missing = !std::filesystem::exists(file, error);
-    fail_usage("{}: {}", file.string(), missing ? "no such file" : "cannot be read");
+    const bool missing = !std::filesystem::exists(file, error) && !error;
+    fail_usage("{}: {}", file.empty() ? "\"\"" : file.string(),
+               missing ? "no such file"
+               : error ? error.message()
+                       : "cannot be read");
   }
   std::string text((std::size_t{1} << 20) + 1, '\0');  // one byte more than parse_yaml accepts
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -142,8 +142,7 @@ void check_bytes(std::string_view text, std::string_view name) {
     fail_usage("{}:{}: not a text file (byte 0x{:02x})", name, std::count(text.begin(), bad, '\n') + 1,
                static_cast<unsigned char>(*bad));
   }
-  const bool lone_returns = text.find('\r') != text.npos && text.find('\n') == text.npos;
-  if (lone_returns) fail_usage("{}: lines end in carriage returns only; expected line feeds (tr '\\r' '\\n')", name);
+  if (has_lone_returns(text)) fail_usage("{}: {}", name, lone_returns_message);
   if (!is_utf8(text)) {
     std::size_t line = 1;
     for (std::size_t begin = 0; begin < text.size(); ++line) {

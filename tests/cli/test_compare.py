@@ -84,6 +84,12 @@ class Compare(ProgramTest):
         self.assertEqual(result.returncode, 4, result.stdout)
         self.assertRegex(result.stdout, r"SAME .* WORSE 20\.00 -> 22\.00 \(\+2\.00 to \+2\.00\)")
 
+    def test_a_record_of_no_time_is_named(self):
+        for name, step_ms in (("good", [10] * 6), ("zero", [10] * 5 + [0])):
+            write_sweep(self.folder / name, 0, step_ms)
+        self.assert_one_line_error(run("compare", self.folder / "good", self.folder / "zero"), 1,
+                                   "zero/runs/base/05/record.json", "expected a step time")
+
     def test_other_data_is_refused_unless_allowed(self):
         result = self.compare("other data")
         self.assertEqual(result.returncode, 5)

@@ -34,6 +34,13 @@ class ConsoleOptions(ProgramTest):
         self.assertIn(f"checkpoint: {self.folder / 'verbose/ckpt-1.safetensors'}", verbose.stderr)
         self.assert_one_line_error(run("run", self.config, "-q", "-v"), 2, "--quiet")
 
+    def test_a_warm_up_that_does_not_end_is_told(self):
+        for training in (("-o", "train.steps=3"), ("-o", "train.steps=0", "-o", "train.epochs=1")):
+            result = self.train("out", "--fresh", "-o", "train.schedule.warmup_ratio=0", "-o",
+                                "train.schedule.warmup_steps=1000", *training)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(" ".join(self.report("out")["notes"]), "warmup_steps: .*lr never reaches its peak")
+
     def test_events_are_a_line_of_json_each(self):
         result = run("run", self.config, "--out", self.folder / "out", "--log", "jsonl", "-o", "train.steps=3", "-q")
         events = [json.loads(line) for line in result.stdout.splitlines()]

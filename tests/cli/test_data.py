@@ -1,4 +1,5 @@
 """Data in forms of its own: packs that ptrain data pack makes of a folder of images, and clips in folders of frames."""
+import fcntl
 import json
 import pathlib
 import struct
@@ -32,13 +33,18 @@ output: {checkpoint_every_steps: 2, predictions: true}
 CLASSES = ("blue", "red")
 
 
-def png(width, height, colour):
-    """An RGB8 PNG of one colour."""
+def png(width, height, colour, black_rows=0):
+    """An RGB8 PNG of one colour, below some black rows."""
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-    rows = (b"\0" + bytes(colour) * width) * height
+    rows = b"\0" * (1 + 3 * width) * black_rows + (b"\0" + bytes(colour) * width) * (height - black_rows)
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
             + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def with_chunk(image, kind, body):
+    """A PNG with one more chunk behind its header."""
+    return image[:33] + struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) + image[33:]
 
 
 class DataPack(ProgramTest):
@@ -74,6 +80,22 @@ class DataPack(ProgramTest):
         self.assert_one_line_error(refused, 1, "cat/broken.jpg", "more than 0 bad samples")
         self.assertEqual(list((self.folder / "none").iterdir()), [])
 
+    def test_two_packs_of_different_times_are_refused(self):
+        old, new, again = (self.folder / name for name in ("old", "new", "again"))
+        for folder in (old, again):
+            self.assertEqual(run("data", "pack", self.images, "--out", folder).returncode, 0)
+        self.assertEqual((old / "train.pack").read_bytes(), (again / "train.pack").read_bytes())
+        with open(again / ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assert_one_line_error(run("data", "pack", self.images, "--out", again), 1, "is writing there")
+        (self.images / "train/dog/0.png").write_bytes(png(20, 30, (1, 2, 3)))
+        self.assertEqual(run("data", "pack", self.images, "--out", new).returncode, 0)
+        (new / "train.pack").rename(old / "train.pack")  # as a kill leaves them between the two renames of data pack
+        config = self.folder / "packed.yaml"
+        config.write_text(RESNET.replace("PACKS", str(old)))
+        self.assert_one_line_error(self.train("x", config=config), 1, "val.pack: was not written together with",
+                                   "pack again")
+
     def test_what_is_wrong_is_said_in_one_line(self):
         self.assert_one_line_error(run("data", "pack", self.folder, "--out", self.folder / "x"), 1, "no directory train")
         (self.folder / "binary/cifar-10-batches-bin").mkdir(parents=True)
@@ -90,7 +112,7 @@ class DataPack(ProgramTest):
 
 class ImageFolder(DataPack):
     test_packs_train_and_evaluate = test_undecodable_images_are_left_out_and_named = None
-    test_what_is_wrong_is_said_in_one_line = None
+    test_what_is_wrong_is_said_in_one_line = test_two_packs_of_different_times_are_refused = None
 
     def setUp(self):
         super().setUp()
@@ -121,6 +143,23 @@ class ImageFolder(DataPack):
         self.assertEqual(answers.returncode, 0, answers.stderr)
         lines = sorted(line.split(",")[:2] for line in answers.stdout.splitlines()[1:])
         self.assertEqual([label for _, label in lines], ["cat", "cat", "dog", "dog"])
+
+    def test_orientation_is_that_of_exif_unless_a_key_says_otherwise(self):
+        quarter = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0"  # orientation 6
+        for number, path in enumerate(sorted(self.images.glob("*/*/*.png"))):
+            path.write_bytes(with_chunk(png(20, 30, (40 * (number % 5), 99, 90), black_rows=15), b"eXIf", quarter))
+        self.assertEqual(run("data", "pack", self.images, "--out", self.folder / "packs").returncode, 0)
+        upright = self.train("upright", "-o", "output.save=true")
+        self.assertEqual(upright.returncode, 0, upright.stderr)
+        packed = self.train("packed", "-o", "data.source=packed", "-o", f"data.path={self.folder}/packs")
+        self.assertEqual(packed.returncode, 0, packed.stderr)
+        self.assertEqual(self.losses("packed"), self.losses("upright"))
+        stored = self.train("stored", "-o", "output.save=true", "-o", "data.exif_orientation=false")
+        self.assertEqual(stored.returncode, 0, stored.stderr)
+        self.assertNotEqual(self.losses("stored"), self.losses("upright"))
+        orientations = [json.loads((self.folder / name / "model.json").read_text())["image"].get("orientation")
+                        for name in ("upright", "stored")]
+        self.assertEqual(orientations, [None, "stored"])
 
     def test_resuming_with_other_labels_is_told(self):
         keep = ("-o", "output.save=true")

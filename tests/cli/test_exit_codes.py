@@ -1,5 +1,6 @@
 """What goes wrong is one clear line and the documented exit code."""
 import json
+import os
 import pathlib
 import re
 import signal
@@ -154,6 +155,17 @@ class ExitCodes(ProgramTest):
         self.assertEqual(report["model"]["labels"], ["cat", "dog", "horse"])
         labels = json.loads((self.folder / "out/config.json").read_text())["id2label"]
         self.assertEqual(labels, {"0": "cat", "1": "dog", "2": "horse"})
+
+    def test_a_folder_that_may_not_be_made_says_why(self):
+        def become_another_user():
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(64999)
+                os.setuid(64999)
+        self.folder.chmod(0o555)
+        result = self.train("out", preexec_fn=become_another_user)
+        self.folder.chmod(0o755)
+        self.assert_one_line_error(result, 1, f"cannot write in {self.folder}/out: Permission denied")
 
     def test_output_folder_that_cannot_be_written(self):
         result = run("run", self.config, "--out", "/proc/nowhere", "--progress", "none")

@@ -190,6 +190,7 @@ class RunningText(ProgramTest):
         drawn = texts(*prompts, "--tokens", 20)
         self.assertEqual([one["input"] for one in drawn], prompts)
         self.assertTrue(all(one["tokens"] == 20 and not one["ended"] for one in drawn), drawn)
+        self.assertEqual({one["reason"] for one in drawn}, {"tokens"})
         surer = texts(*prompts, "--tokens", 20, "--temperature", 0.3)
         words = [word for one in surer for word in re.findall("[a-z]+(?=[ .])", one["text"])]
         known = [word for word in words if word in STORY]
@@ -204,6 +205,10 @@ class RunningText(ProgramTest):
         self.assertRegex(plain.stderr, "^20 tokens in .* s: .*/s")
         (full,) = texts("the cat", "--tokens", 500)
         self.assertEqual(full["input_tokens"] + full["tokens"], 32, "as many as it was trained on")
+        self.assertEqual(full["reason"], "max_length")
+        told = run("infer", model, "the cat", "--tokens", 500)
+        self.assertIn("1 of 1 texts end before --tokens 500: the model reads at most 32 tokens", told.stderr)
+        self.assertIn("model.max_positions, here", told.stderr)
         for code, error, arguments in ((1, "expected 1 to 31", ["the cat sees a dog " * 3]), (1, "command line:1: is empty", [""]),
                                        (2, "--report", ["the", "--report", "r.json"]), (1, "none.txt", ["none.txt"]),
                                        (1, "expected a .txt file, a text, or - for standard input", [self.config])):

@@ -65,6 +65,30 @@ class History(ProgramTest):
         self.assertEqual(self.history("--fail-on-regression", "--since", "v15").returncode, 0)
         self.assert_one_line_error(self.history("--since", "v200"), 2, 'no baseline is labelled "v200"')
 
+    def test_runs_that_fail_since_a_label_fail_the_gate(self):
+        for day in range(4):
+            self.sweep(day, save=False)
+            for repeat in range(3 if day > 1 else 0):
+                path = self.saved / f"runs/base/{repeat:02}/record.json"
+                path.write_text(json.dumps({**json.loads(path.read_text()), "status": "diverged", "measured": None}))
+            self.assertEqual(run("baseline", "save", self.saved, "--name", f"v{day}").returncode, 0)
+        result = self.history("--fail-on-regression")
+        self.assert_one_line_error(result, 4, "regression")
+        self.assertIn("REGRESSION: base: from v2 on 6 of 8 runs fail, 0 of 8 before (diverged)", result.stdout)
+
+    def test_a_baseline_is_replaced_only_when_that_is_asked_for(self):
+        self.sweep(0)
+        kept = (self.saved / "baseline-v0/baseline.json").read_bytes()
+        self.assert_one_line_error(run("baseline", "save", self.saved, "--name", "v0"), 2, "baseline-v0", "--fresh")
+        self.assertEqual((self.saved / "baseline-v0/baseline.json").read_bytes(), kept)
+        self.assertEqual(run("baseline", "save", self.saved, "--name", "v0", "--fresh").returncode, 0)
+        self.assertNotEqual((self.saved / "baseline-v0/baseline.json").read_bytes(), kept)
+        self.assertEqual(run("baseline", "save", self.saved, "--name", "a b").returncode, 0)
+        other = run("baseline", "save", self.saved, "--name", "a/b")  # may not fall into the folder of "a b"
+        self.assertIn(other.returncode, (0, 2))
+        labels = [json.loads(path.read_text())["label"] for path in self.saved.glob("baseline*/baseline.json")]
+        self.assertEqual(sorted(labels), ["a b", "v0"] if other.returncode else ["a b", "a/b", "v0"])
+
     def test_the_primary_metric_is_judged_in_its_direction_and_named(self):
         for metric, before, after, size in (("perplexity", 20, 22, r"\+10\.0 %"), ("pearson", 0.85, 0.80, r"-5\.0 points")):
             with self.subTest(metric):

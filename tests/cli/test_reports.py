@@ -116,6 +116,13 @@ class Reports(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.report("eval")["evaluation"], self.report("out")["evaluation"])
 
+    def test_a_name_with_a_line_end_stays_on_its_line(self):
+        self.assertEqual(self.train("runs/a\nb", "-o", "train.steps=1").returncode, 0)
+        for command in ("runs", "table"):
+            listed = run(command, self.folder / "runs").stdout
+            self.assertEqual(len(listed.splitlines()), 2, listed)
+            self.assertIn('a\\nb"', listed)
+
     def test_past_runs_are_listed_and_shown(self):
         for name, steps in (("a/first", 8), ("second", 4)):
             self.assertEqual(self.train(name, "-o", f"train.steps={steps}", "-o", "output.save=false").returncode, 0)

@@ -1,6 +1,7 @@
 """ptrain serve: KServe's protocol, what is refused, batches, a queue that is full, and its end."""
 import concurrent.futures
 import contextlib
+import gzip
 import http.client
 import json
 import re
@@ -10,6 +11,7 @@ import struct
 import subprocess
 import time
 import unittest
+import zlib
 
 from program import BINARY, ProgramTest, run
 from trained import TrainedModels, sentence
@@ -219,6 +221,18 @@ class Serving(TrainedModels, ProgramTest):
                         answer.read()
                     self.assertEqual((answer.status, answer.getheader("Content-Encoding")),
                                      (status, encoding if status == 200 else None))
+
+    def test_bodies_come_compressed_or_say_why_not(self):
+        server = self.serve()
+        body = json.dumps({"inputs": texts("a film")}).encode()
+        expected = server.ask("POST", "/v2/models/texts/infer", body)[1]
+        for encoding, compressed in (("gzip", gzip.compress(body)), ("deflate", zlib.compress(body))):
+            self.assertEqual(server.ask("POST", "/v2/models/texts/infer", compressed, **{"Content-Encoding": encoding}),
+                             (200, expected))
+        for encoding in ("gzip", "br"):
+            status, answer = server.ask("POST", "/v2/models/texts/infer", body, **{"Content-Encoding": encoding})
+            self.assertIn(status, (400, 415))
+            self.assertIn("Content-Encoding", answer["error"])
 
     def converse(self, server, sent, answers):
         """What is answered on one connection, as a list of (status, body), all at once sent."""

@@ -126,6 +126,13 @@ class Shards(ProgramTest):
         write_tar(shard, [("dog/7.png", b"x"), ("dog/7.cls", b"fox")])
         self.assert_one_line_error(run("validate", self.config), 1, 'class "fox" does not occur')
 
+    def test_raw_pixels_are_called_no_images(self):
+        for split in self.images:
+            write_tf_records(self.folder / "tfrecord" / f"{split}-00000-of-00001",
+                             [example(image__encoded=bytes([80 * i]) * 768, image__class__label=i % 2) for i in range(4)])
+        self.configured("tfrecord")
+        self.assert_one_line_error(self.train("raw"), 1, "not a JPEG, PNG, WebP or BMP image")
+
     def test_labels_out_of_range_name_the_key(self):
         self.records("train", first=1)
         self.records("val", first=1)
@@ -135,6 +142,11 @@ class Shards(ProgramTest):
         noted = run("validate", self.config)
         self.assertIn("labels are 1 to 2; data.first_label 1 would make 1 the first class", noted.stderr)
         self.assertEqual(run("validate", self.config, "-o", "data.first_label=1", "-o", "model.classes=2").returncode, 0)
+        for split in ("train", "val"):
+            self.records(split, first=8)
+        gaps = run("validate", self.config)  # labels 8 and 9 keep their numbers
+        self.assertIn("10 classes", gaps.stdout)
+        self.assertIn('8 of 10 classes have no training sample, first "0"', gaps.stderr)
         unread = run("validate", self.config, "-o", "data.first_label=1", "-o", "data.source=synthetic")
         self.assertIn("data.first_label: not read with data.source synthetic", unread.stderr)
 

@@ -155,6 +155,18 @@ class Table(ProgramTest):
         self.assertIn("cannot read missing.safetensors: No such file or directory", text)
         self.assertIn("What each change does", text)
 
+    def test_outputs_replace_no_file_of_a_run(self):
+        self.assertEqual(self.train("run").returncode, 0)
+        out = self.folder / "run"
+        for name in ("report.json", "metrics.jsonl", "model.safetensors"):
+            kept = (out / name).read_bytes()
+            for command in (("table", out, "--out"), ("export-report", out, "--format", "mllog", "--out")):
+                self.assert_one_line_error(run(*command, out / name), 2, "--out", "would be overwritten")
+                self.assertEqual((out / name).read_bytes(), kept)
+        self.assert_one_line_error(run("export-report", out, "--format", "mllog", "--out", self.config), 2,
+                                   "--out", "would be overwritten")
+        self.assertEqual(run("table", out, "--out", out / "table.md").returncode, 0)
+
     def test_unknown_columns_and_formats_are_refused(self):
         self.assert_one_line_error(run("table", FROZEN, "--columns", "run,sped"), 2, "did you mean speed?")
         self.assert_one_line_error(run("table", FROZEN, "--format", "pdf"), 2, "expected text|markdown")

@@ -138,6 +138,14 @@ class Documents(ProgramTest):
             run("data", "pack", self.folder / "images", "--out", self.folder / "packed"), 1, "1 not a regular file")
         self.assertTrue(images.exists())
 
+    def test_a_link_to_itself_is_named(self):
+        loop = self.folder / "loop"
+        loop.symlink_to(loop)
+        for command, code in ((("table", loop), 1), (("runs", loop), 1), (("infer", loop, "x"), 1),
+                              (("compare", loop, loop), 1), (("validate", loop), 2)):
+            with self.subTest(command[0]):
+                self.assert_one_line_error(run(*command), code, f"error: {loop}: Too many levels of symbolic links")
+
     def test_deep_documents_are_refused(self):
         (self.folder / "model.json").write_text('{"schema": "ptrain.model/1", "keys": ' + '{"a":' * 300_000 + "1" + "}" * 300_001)
         for command in (("infer", self.folder, "x"), ("table", self.folder / "model.json")):
@@ -184,6 +192,10 @@ class Resuming(ProgramTest):
         notes = "\n".join(self.report("more")["notes"])
         for part in ("train.optimizer.lr was 0.001, is 0.002", "seed was 42, is 7", "640"):
             self.assertIn(part, notes)
+        self.assertIn("the learning rate jumps to that of schedule linear over the new length", notes)
+        constant = ("-o", "train.schedule.name=constant", "-o", "train.schedule.warmup_ratio=0")
+        self.assertEqual(self.train("more", "--fresh", *resume, *constant).returncode, 0)
+        self.assertNotIn("the learning rate jumps", "\n".join(self.report("more")["notes"]))
         self.assert_one_line_error(self.train("other", *resume, "-o", "train.optimizer.name=momentum"), 1, str(checkpoint),
                                    "train.optimizer.name", '"adamw"', '"momentum"')
 

@@ -18,7 +18,7 @@ class BmpReader {
     const std::uint32_t bits = is_old ? number(24, 2) : number(28, 2), compression = is_old ? 0 : number(30, 4);
     const std::int64_t height = rows < 0 ? -std::int64_t{rows} : rows;  // negative: from the top
     if (width <= 0 || height == 0) reject("it has no pixels");
-    if (static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height) > most_pixels) reject("it is too large");
+    require_readable_size(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height), name_);
     const bool is_usual = compression == 0 && (bits == 1 || bits == 4 || bits == 8 || bits == 24 || bits == 32);
     const bool has_usual_masks =
         compression == 3 && bits == 32 && number(54, 4) == 0xff0000 && number(58, 4) == 0xff00 && number(62, 4) == 0xff;

@@ -23,7 +23,8 @@ static_assert(sizeof(Trailer) == 32 && sizeof(PackedImage) == 12);
 
 std::uint64_t pixel_bytes(const PackedImage& image) { return std::uint64_t{3} * image.width * image.height; }
 
-std::vector<std::string> parse_classes(std::string_view json, const std::string& name) {
+/// Sets the names of classes and the pair.
+void parse_header(std::string_view json, const std::string& name, ImagePack& pack) {
   const auto header = nlohmann::json::parse(json, nullptr, false);
   if (!header.is_object() || !header.contains("schema") || header["schema"] != schema || !header.contains("classes")) {
     fail("{}: its header is not one of {}", name, schema);
@@ -33,7 +34,8 @@ std::vector<std::string> parse_classes(std::string_view json, const std::string&
   if (!classes.is_array() || classes.empty() || !std::all_of(classes.begin(), classes.end(), is_name)) {
     fail("{}: its header lists no class names", name);
   }
-  return classes.get<std::vector<std::string>>();
+  pack.class_names = classes.get<std::vector<std::string>>();
+  if (header.contains("pair") && header["pair"].is_string()) pack.pair = header["pair"];
 }
 
 }  // namespace
@@ -42,26 +44,30 @@ std::string pack_name(Split split) { return split == Split::train ? "train.pack"
 
 ImagePackWriter::ImagePackWriter(const std::filesystem::path& path, std::vector<std::string> class_names)
     : file_(path), class_names_(std::move(class_names)) {
-  file_.write(std::string_view(magic, sizeof magic));
+  write(std::as_bytes(std::span(magic)));
 }
 
 void ImagePackWriter::add(const PackedImage& image, std::span<const std::uint8_t> pixels) {
   invariant(pixels.size() == pixel_bytes(image), "a packed image has not width x height x 3 bytes");
-  file_.write(std::as_bytes(pixels));
+  write(std::as_bytes(pixels));
   index_.push_back(image);
-  pixel_bytes_ += pixels.size();
+  checksum_ = crc32(std::as_bytes(pixels), crc32(std::as_bytes(std::span(&image, 1)), checksum_));
 }
 
-std::uint64_t ImagePackWriter::finish() {
-  const std::string json = nlohmann::json{{"schema", schema}, {"classes", class_names_}}.dump();
+void ImagePackWriter::finish(const std::string& pair) {
+  const std::string json = nlohmann::json{{"schema", schema}, {"classes", class_names_}, {"pair", pair}}.dump();
   const std::span<const std::byte> index = std::as_bytes(std::span(index_));
   Trailer trailer{json.size(), index_.size(), crc32(index, crc32(std::as_bytes(std::span(json)))), {}};
   std::memcpy(trailer.magic, magic, sizeof magic);
-  file_.write(json);
-  file_.write(index);
-  file_.write(std::as_bytes(std::span(&trailer, 1)));
+  write(std::as_bytes(std::span(json)));
+  write(index);
+  write(std::as_bytes(std::span(&trailer, 1)));
   file_.flush();
-  return sizeof magic + pixel_bytes_ + json.size() + index.size() + sizeof trailer;
+}
+
+void ImagePackWriter::write(std::span<const std::byte> bytes) {
+  file_.write(bytes);
+  bytes_ += bytes.size();
 }
 
 void ImagePackWriter::commit() { file_.commit(); }
@@ -84,7 +90,7 @@ ImagePack parse_image_pack(std::span<const std::byte> bytes, const std::string& 
   if (crc32(index, crc32(json)) != trailer.checksum) fail("{}: corrupt: checksum differs", name);
 
   ImagePack pack;
-  pack.class_names = parse_classes({reinterpret_cast<const char*>(json.data()), json.size()}, name);
+  parse_header({reinterpret_cast<const char*>(json.data()), json.size()}, name, pack);
   if (trailer.images == 0) fail("{}: has no images", name);
   pack.index.resize(trailer.images);
   std::memcpy(pack.index.data(), index.data(), index.size());

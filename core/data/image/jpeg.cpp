@@ -91,7 +91,11 @@ JpegDecoder::JpegDecoder(std::span<const std::uint8_t> bytes, std::string name)
   jpeg_mem_src(&s.info, bytes.data(), static_cast<unsigned long>(bytes.size()));
   jpeg_read_header(&s.info, TRUE);
   const std::uint64_t pixels = std::uint64_t{s.info.image_width} * s.info.image_height;
-  if (pixels > most_pixels || pixels > bytes.size() * pixels_per_byte) {
+  if (pixels > most_pixels) {
+    jpeg_destroy_decompress(&s.info);
+    require_readable_size(s.info.image_width, s.info.image_height, s.name);
+  }
+  if (pixels > bytes.size() * pixels_per_byte) {
     std::snprintf(s.message, sizeof s.message, "header claims %u x %u pixels, which %zu bytes cannot hold",
                   s.info.image_width, s.info.image_height, bytes.size());
     std::longjmp(s.escape, 1);

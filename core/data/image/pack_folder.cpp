@@ -70,7 +70,6 @@ PackResult pack_folder(const std::filesystem::path& root, Split split, const std
     progress(first + count, total);
   }
   if (result.images == 0) fail("{}: none of its {} images can be decoded", list.directory.string(), total);
-  result.bytes = result.file.finish();
   return result;
 }
 

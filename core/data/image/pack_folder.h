@@ -15,9 +15,8 @@ struct PackOptions {
 };
 
 struct PackResult {
-  ImagePackWriter file;  // finished
+  ImagePackWriter file;  // all images are added; neither finished nor committed
   std::int64_t images = 0;
-  std::uint64_t bytes = 0;                 // of the file
   std::vector<std::string> left_out = {};  // reasons, one line per image
   std::vector<std::string> notes = {};     // of the folder's list
 };
@@ -26,8 +25,8 @@ struct PackResult {
 using PackProgress = std::function<void(std::int64_t done, std::int64_t total)>;
 
 /// Decodes the images of one split below `root`, on all threads, and writes them to `file`, which appears when the
-/// result is committed. Throws Error as
-/// list_images() does, when more than max_bad_samples images cannot be decoded, and when `file` cannot be written.
+/// result's file is committed. Throws Error as list_images() does, when more than max_bad_samples images cannot be
+/// decoded, and when `file` cannot be written.
 PackResult pack_folder(const std::filesystem::path& root, Split split, const std::filesystem::path& file,
                        const PackOptions& options, const PackProgress& progress);
 

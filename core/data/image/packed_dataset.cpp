@@ -17,7 +17,7 @@ class PackedDataset : public Dataset {
         file_(path),
         pack_(parse_image_pack(file_.bytes(), path.string())),
         transform_(photo_transform(settings, split)) {
-    if (split == Split::eval) take_classes(std::filesystem::path(settings.path) / pack_name(Split::train));
+    if (split == Split::eval) join_training(std::filesystem::path(settings.path) / pack_name(Split::train));
     info_ = photo_info(settings, pack_.class_names, path.string());
   }
 
@@ -39,12 +39,13 @@ class PackedDataset : public Dataset {
   SampleOrigin origin(std::int64_t index) const override { return {.file = path_, .record = index}; }
 
  private:
-  /// Numbers the classes as the training pack does, if it is there.
-  void take_classes(const std::filesystem::path& training) {
+  /// Numbers the classes as the training pack does, if it is there. Throws Error if the two were not written together.
+  void join_training(const std::filesystem::path& training) {
     if (!std::filesystem::exists(training)) return;
     const MappedFile file(training);
-    std::vector<std::string> names = parse_image_pack(file.bytes(), training.string()).class_names;
+    const ImagePack other = parse_image_pack(file.bytes(), training.string());
     file.check();
+    const std::vector<std::string>& names = other.class_names;
     std::vector<std::int32_t> labels;
     for (const std::string& name : pack_.class_names) {
       const auto found = std::find(names.begin(), names.end(), name);
@@ -54,8 +55,13 @@ class PackedDataset : public Dataset {
       }
       labels.push_back(static_cast<std::int32_t>(found - names.begin()));
     }
+    if (pack_.pair != other.pair) {
+      fail(
+          "{}: was not written together with {}: ptrain data pack was ended between them, or one is a copy; pack again",
+          path_, training.string());
+    }
     for (PackedImage& image : pack_.index) image.label = labels[static_cast<std::size_t>(image.label)];
-    pack_.class_names = std::move(names);
+    pack_.class_names = names;
   }
 
   std::string path_;

@@ -17,6 +17,9 @@ struct PngReader {
   png_infop info = nullptr;
   std::vector<png_bytep> rows;
   char message[160] = "out of memory";
+  struct {
+    std::uint64_t width = 0, height = 0;
+  } too_large;  // set instead of the message
 
   ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
@@ -47,7 +50,11 @@ bool decode(PngReader& reader, DecodedImage& image, std::vector<std::uint8_t>& p
   const std::uint64_t height = png_get_image_height(reader.png, reader.info);
   const std::uint64_t raw_bytes = height * png_get_rowbytes(reader.png, reader.info);
   constexpr std::uint64_t deflate_ratio = 1032;
-  if (width * height > most_pixels || raw_bytes > (reader.bytes.size() + 64) * deflate_ratio) {
+  if (width * height > most_pixels) {
+    reader.too_large = {width, height};
+    return false;
+  }
+  if (raw_bytes > (reader.bytes.size() + 64) * deflate_ratio) {
     png_error(reader.png, "header claims more pixels than the data can hold");
   }
 
@@ -81,6 +88,7 @@ DecodedImage decode_png(std::span<const std::uint8_t> bytes, const std::string& 
   if (reader.png != nullptr) reader.info = png_create_info_struct(reader.png);
   DecodedImage image;
   if (reader.info == nullptr || !decode(reader, image, pixels)) {
+    require_readable_size(reader.too_large.width, reader.too_large.height, name);
     throw BadSample(fmt::format("{}: corrupt PNG: {}", name, reader.message));
   }
   return image;

@@ -70,6 +70,12 @@ PixelRange pixel_range(const ResizeAxis& axis) {
   return {first.begin, last.begin + last.count};
 }
 
+void require_readable_size(std::uint64_t width, std::uint64_t height, const std::string& name) {
+  if (width == 0 || height <= most_pixels / width) return;
+  throw BadSample(fmt::format("{}: has {} x {} pixels; images of more than {} million are not read, make it smaller",
+                              name, width, height, most_pixels / 1'000'000));
+}
+
 void resize_bilinear(const ImageView& source, const ResizeAxis& horizontal, const ResizeAxis& vertical, Mirror mirror,
                      Scratch& scratch, std::uint8_t* out) {
   if (horizontal.in == horizontal.out && vertical.in == vertical.out && mirror == Mirror::no) {

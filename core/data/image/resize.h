@@ -43,6 +43,9 @@ struct DecodedImage {
 /// Limit for decoded images: above any camera's.
 inline constexpr std::uint64_t most_pixels = 150'000'000;
 
+/// Throws BadSample if a whole image of this size is above the limit.
+void require_readable_size(std::uint64_t width, std::uint64_t height, const std::string& name);
+
 enum class Mirror { no, horizontal };
 
 /// Writes [vertical.count, horizontal.count, 3] densely to `out`. `source` must hold the support of both axes.

@@ -21,7 +21,8 @@ DecodedImage decode_webp(std::span<const std::uint8_t> bytes, const std::string&
   }
   if (header.has_animation != 0) throw BadSample(fmt::format("{}: an animated WebP, expected one image", name));
   const auto width = static_cast<std::uint64_t>(header.width), height = static_cast<std::uint64_t>(header.height);
-  if (width * height > std::min(most_pixels, std::max(always_plausible, bytes.size() * pixels_per_byte))) {
+  require_readable_size(width, height, name);
+  if (width * height > std::max<std::uint64_t>(always_plausible, bytes.size() * pixels_per_byte)) {
     throw BadSample(fmt::format("{}: corrupt WebP: header claims {} x {} pixels, which {} bytes cannot hold", name,
                                 width, height, bytes.size()));
   }

@@ -108,6 +108,23 @@ struct Candidate {
   bool operator<(const Candidate& other) const { return std::pair(rank, at) > std::pair(other.rank, other.at); }
 };
 
+/// A token of vocab.json with its id.
+using Entry = std::pair<std::string, nlohmann::json>;
+
+/// The entries in the file's order, also those of a token that occurs again, which a JSON object would lose.
+std::vector<Entry> parse_entries(std::string_view text, const std::string& name) {
+  std::vector<Entry> entries;
+  const auto keep = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (depth == 1 && event == nlohmann::json::parse_event_t::key)
+      entries.emplace_back(parsed.get<std::string>(), nullptr);
+    if (depth == 1 && event == nlohmann::json::parse_event_t::value && !entries.empty()) entries.back().second = parsed;
+    return true;
+  };
+  const nlohmann::json json = nlohmann::json::parse(text, keep, false);
+  if (!json.is_object() || json.empty()) fail("{}: expected a JSON object that gives each token its id", name);
+  return entries;
+}
+
 std::int32_t required(const std::unordered_map<std::string, std::int32_t>& ids, const std::string& token,
                       const std::string& name) {
   const auto found = ids.find(token);
@@ -150,26 +167,32 @@ void ByteBpe::find_marks(const Ids& ids, const std::string& name) {
 }
 
 ByteBpe::Ids ByteBpe::read_vocabulary(std::string_view text, const std::string& name) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.empty()) fail("{}: expected a JSON object that gives each token its id", name);
+  const std::vector<Entry> entries = parse_entries(without_byte_order_mark(text), name);
   Ids ids;
-  std::vector<bool> taken(json.size());
-  for (const auto& [token, id] : json.items()) {
+  std::vector<bool> taken(entries.size());
+  written_tokens_.resize(entries.size());
+  std::size_t repeated = 0;
+  std::string first_repeated;
+  for (const auto& [token, id] : entries) {
     const bool fits = id.is_number_unsigned() && id.get<std::uint64_t>() < taken.size();
     if (!fits || taken[id.get<std::size_t>()]) {
-      fail("{}: token \"{}\": id {}: expected each of 0 to {} once", name, token, id.dump(), taken.size() - 1);
+      fail("{}: token {}: id {}: expected each of 0 to {} once", name, quoted_name(token), id.dump(), taken.size() - 1);
     }
     taken[id.get<std::size_t>()] = true;
-    ids.emplace(token, id.get<std::int32_t>());
+    written_tokens_[id.get<std::size_t>()] = token;
+    if (!ids.insert_or_assign(token, id.get<std::int32_t>()).second && repeated++ == 0) first_repeated = token;
   }
-  written_tokens_.resize(ids.size());
-  for (const auto& [token, id] : ids) written_tokens_[static_cast<std::size_t>(id)] = token;
-  vocab_size_ = static_cast<int>(ids.size());
+  if (repeated > 0) {
+    notes_.push_back(fmt::format("{}: {} tokens occur again (first: {}); the last one's number counts", name, repeated,
+                                 quoted_name(first_repeated)));
+  }
+  vocab_size_ = static_cast<int>(entries.size());
   return ids;
 }
 
 void ByteBpe::read_merges(std::string_view text, const Ids& ids, const std::string& name) {
   text = without_byte_order_mark(text);
+  if (has_lone_returns(text)) fail("{}: {}", name, lone_returns_message);
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

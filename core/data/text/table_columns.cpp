@@ -61,6 +61,12 @@ std::size_t column_named(const std::vector<std::string>& header, const std::stri
   fail("{}: has no column {}; its columns are {}", name, quoted_name(wanted), quoted_list(header));
 }
 
+/// Throws Error where another column has the name of `column`: which one is meant is open.
+void require_only_one(const std::vector<std::string>& header, std::size_t column, const std::string& name) {
+  if (column == none || std::count(header.begin(), header.end(), header[column]) == 1) return;
+  fail("{}: several columns are called {}; rename those that are not meant", name, quoted_name(header[column]));
+}
+
 bool is_number(std::string_view field) {
   return !field.empty() && field.size() <= 6 &&
          std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -107,8 +113,9 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return fmt::format("{}{}", fmt::join(quoted, ", "), names.size() > most_listed ? ", ..." : "");
 }
 
-TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name,
-                               const TextTableOptions& options) {
+/// columns_of_header() without a test of names that occur twice.
+static TableColumns find_columns(const std::vector<std::string>& header, const std::string& name,
+                                 const TextTableOptions& options) {
   const ColumnNames& columns = options.columns;
   TableColumns found = find_common_columns(header);
   const bool knows_text = take_learned(header, options.learned, found);
@@ -133,6 +140,14 @@ TableColumns columns_of_header(const std::vector<std::string>& header, const std
   if (needs_label && found.label == none) {
     fail("{}: cannot determine which column has the label, name it too; its columns are {}", name, quoted_list(header));
   }
+  return found;
+}
+
+TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name,
+                               const TextTableOptions& options) {
+  const TableColumns found = find_columns(header, name, options);
+  if (found.first == none) return found;
+  for (const std::size_t column : {found.first, found.second, found.label}) require_only_one(header, column, name);
   return found;
 }
 

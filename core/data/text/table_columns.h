@@ -18,7 +18,8 @@ struct TableColumns {
 
 /// The columns of a table with `header`, its first row (or for JSON the first object's keys): those in options.columns,
 /// or else those in options.learned that it has, or else by common names. first == none if no name was given and none
-/// is known: the row is not a header. Throws Error{failed} naming `name`, the column and the existing ones.
+/// is known: the row is not a header. Throws Error{failed} naming `name`, the column and the existing ones, or a column
+/// that several have the name of.
 TableColumns columns_of_header(const std::vector<std::string>& header, const std::string& name,
                                const TextTableOptions& options);
 

@@ -107,7 +107,7 @@ std::string decode_as(std::string_view bytes, const std::string& name, TextEncod
 
 }  // namespace
 
-DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding) {
+static DecodedText decode_bytes(std::string bytes, const std::string& name, TextEncoding encoding) {
   if (const std::size_t mark = bytes.size() - without_byte_order_mark(bytes).size();
       mark > 0 && (encoding == TextEncoding::automatic || encoding == TextEncoding::utf8)) {
     bytes.erase(0, mark);
@@ -131,6 +131,12 @@ DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding
     fail("{}:{}: neither UTF-8 nor GB18030; set data.encoding, or iconv -f ENCODING -t UTF-8 converts it", name, line);
   }
   return noted(std::move(chinese.text), TextEncoding::gb18030);
+}
+
+DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding) {
+  DecodedText decoded = decode_bytes(std::move(bytes), name, encoding);
+  if (has_lone_returns(decoded.text)) fail("{}: {}", name, lone_returns_message);
+  return decoded;
 }
 
 }  // namespace ptrain

@@ -15,7 +15,7 @@ struct DecodedText {
 /// A file's content as UTF-8, without a byte order mark; `name` is for messages. TextEncoding::automatic detects UTF-16
 /// by its byte order mark, then UTF-8 if it is well formed, else GB18030 (which includes GBK and GB2312) if it is valid
 /// and most characters are in GB2312. Throws Error{failed} naming `name`, the line and data.encoding if it is none of
-/// these, or not in the given encoding.
+/// these, or not in the given encoding, and if its lines end in carriage returns alone.
 DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding);
 
 }  // namespace ptrain

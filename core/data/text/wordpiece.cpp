@@ -42,6 +42,8 @@ WordPiece WordPiece::from_file(const std::filesystem::path& vocab, TextCase text
   std::vector<std::string> tokens;
   std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   rest = without_byte_order_mark(rest);
+  if (rest.find('\0') != rest.npos) fail("{}: not a text file (byte 0x00): compressed, or UTF-16?", vocab.string());
+  if (has_lone_returns(rest)) fail("{}: {}", vocab.string(), lone_returns_message);
   std::map<std::string_view, std::size_t> lines;
   Repeats repeated, blank;
   while (!rest.empty()) {

@@ -22,6 +22,18 @@ std::string differences(const nlohmann::json& earlier, const nlohmann::json& now
   return text.empty() ? text : ": " + text;
 }
 
+/// Told where the training has another length, which a schedule's learning rates are shares of; else empty.
+std::string describe_schedule(const nlohmann::json& earlier, const Config& config) {
+  const ScheduleKind kind = config.train.schedule.name;
+  const bool has_length = kind != ScheduleKind::constant && kind != ScheduleKind::piecewise &&
+                          kind != ScheduleKind::inverse_sqrt && earlier.is_object();
+  if (!has_length) return {};
+  const nlohmann::json now = describe_work(config);
+  const auto differs = [&](const char* key) { return earlier.contains(key) && earlier[key] != now[key]; };
+  if (!differs("train.steps") && !differs("train.epochs")) return {};
+  return fmt::format("; the learning rate jumps to that of schedule {} over the new length", enum_name(kind));
+}
+
 /// The best evaluation before the checkpoint, unless it was by another metric.
 BestModel::State read_best(const nlohmann::json& state, const std::string& metric) {
   const nlohmann::json best = state.value("best", nlohmann::json::object());
@@ -117,8 +129,9 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
         start.resumed_from));
   }
   if (info.config_hash != config_hash_) {
-    observer.on_note(fmt::format("{}: was made with another configuration{}", start.resumed_from,
-                                 differences(info.state.value("config", nlohmann::json()), describe_work(config_))));
+    const nlohmann::json before = info.state.value("config", nlohmann::json());
+    observer.on_note(fmt::format("{}: was made with another configuration{}{}", start.resumed_from,
+                                 differences(before, describe_work(config_)), describe_schedule(before, config_)));
   }
   observer.on_note(fmt::format("resumed from {} at step {}", start.resumed_from, start.first_step));
   return start;

@@ -60,6 +60,21 @@ TEST(Table, CallsTheSpeedOfReportsByWhatTheyHave) {
   EXPECT_EQ(make_table(sets, "speed").columns[0].title, "Speed (samples over time, n 6)");
 }
 
+TEST(Table, KeepsAccuracyAndMemoryOfRunsWhoseSpeedDrifts) {
+  RunSet set;
+  MeasuredCase item{"seeds", {}};
+  for (const double top1 : {0.70, 0.80, 0.90}) item.runs.push_back(example_run("seeds", 0, 10, top1));
+  item.runs[2].record.outcome = RunOutcome::unstable;
+  item.runs[2].record.figures->memory_bytes = std::int64_t{150} << 20;
+  set.cases = {item};
+  const std::vector<RunSet> sets = {set};
+  const Table table = make_table(sets, "speed,memory,accuracy");
+  EXPECT_EQ(table.rows[0].cells[0].runs, 2);
+  EXPECT_EQ(table.rows[0].cells[1].runs, 3);
+  EXPECT_EQ(table.rows[0].cells[2].runs, 3);
+  EXPECT_NE(table.rows[0].cells[2].text.find("0.8000"), std::string::npos) << table.rows[0].cells[2].text;
+}
+
 TEST(Table, NamesTheFilesOfEveryFigure) {
   const std::vector<RunSet> sets = {example_set()};
   const nlohmann::json json = write_fields(table_document(make_table(sets, default_columns()), "."));

@@ -119,6 +119,29 @@ TEST(ByteBpe, NamesTheFileAndThePlaceOfWhatIsWrong) {
   EXPECT_NE(get_error([&] { ByteBpe("[]", merges); }).find("expected a JSON object"), std::string::npos);
 }
 
+TEST(ByteBpe, TakesTheLastOfATokenThatOccursAgain) {
+  const nlohmann::json json = golden();
+  const std::size_t size = json["vocabulary"].size();
+  const std::string whole = json["vocabulary"].dump();
+  std::vector<std::int32_t> ids;
+  for (const std::string mark : {"", "\xEF\xBB\xBF"}) {
+    const ByteBpe tokenizer(mark + fmt::format("{},\"a\":{}}}", whole.substr(0, whole.size() - 1), size),
+                            json["merges"].get<std::string>());
+    EXPECT_EQ(tokenizer.vocab_size(), static_cast<int>(size + 1));
+    ASSERT_EQ(tokenizer.notes().size(), 1u);
+    EXPECT_EQ(tokenizer.notes()[0], "vocab.json: 1 tokens occur again (first: \"a\"); the last one's number counts");
+    ids.clear();
+    tokenizer.tokenize("a", ids);
+    EXPECT_EQ(ids, std::vector<std::int32_t>{static_cast<std::int32_t>(size)});
+  }
+  EXPECT_TRUE(get_tokenizer(json).notes().empty());
+  EXPECT_NE(get_error([&] {
+              ByteBpe(fmt::format("{},\"a\":{}}}", whole.substr(0, whole.size() - 1), size + 1),
+                      json["merges"].get<std::string>());
+            }).find(fmt::format("token \"a\": id {}: expected each of 0 to {} once", size + 1, size)),
+            std::string::npos);
+}
+
 TEST(ByteBpe, IsOpenedByTheVocabularysEndingWithItsMergesBesideIt) {
   const nlohmann::json json = golden();
   const TemporaryDirectory folder;

@@ -1,8 +1,10 @@
 // Decoding of JPEG, PNG, WebP and BMP: every form becomes RGB8, regions match the whole, bad bytes are BadSample.
 #include "core/data/image/bmp_image.h"
+#include "core/data/image/image_transform.h"
 #include "core/data/image/jpeg.h"
 #include "core/data/image/png_image.h"
 #include "core/data/image/webp_image.h"
+#include "core/io/atomic_file.h"
 #include "tests/case_name.h"
 #include "tests/unit/data/test_files.h"
 
@@ -10,6 +12,8 @@
 #include <png.h>
 #include <webp/encode.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 namespace ptrain {
@@ -215,6 +219,30 @@ TEST(Bmp, DecodesPalettesAndColoursFromBelowAndFromAbove) {
   }
   EXPECT_THROW(decode_bmp(make_bmp(2, 2, 16, "", std::string(8, 'x')), "a.bmp", pixels), BadSample);
   EXPECT_THROW(decode_bmp(make_bmp(100000, 100000, 24, "", "x"), "a.bmp", pixels), BadSample);
+}
+
+TEST(LargeImages, AreNamedBySizeAndNotCalledCorrupt) {
+  std::vector<std::uint8_t> pixels;
+  const auto error = [&](const std::vector<std::uint8_t>& bytes) {
+    return get_error_message([&] { decode_image(bytes, "a", pixels); });
+  };
+  const std::string expected =
+      "a: has 13000 x 12000 pixels; images of more than 150 million are not read, make it smaller";
+  EXPECT_EQ(error(make_bmp(13000, 12000, 24, "", "x")), expected);
+  std::vector<std::uint8_t> jpeg = encode_jpeg(make_picture(16, 16), 16, 16, JpegKind::rgb);
+  const std::array<std::uint8_t, 2> frame{0xff, 0xc0};
+  const auto start = std::search(jpeg.begin(), jpeg.end(), frame.begin(), frame.end());
+  const std::array<std::uint8_t, 4> sides{12000 >> 8, 12000 & 255, 13000 >> 8, 13000 & 255};
+  std::copy(sides.begin(), sides.end(), start + 5);
+  EXPECT_EQ(error(jpeg), expected);
+  std::vector<std::uint8_t> png = encode_png(make_picture(16, 16), 16, 16, PNG_COLOR_TYPE_RGB, 8);
+  for (std::size_t i = 0; i < 2; ++i) {
+    png[18 + i] = sides[2 + i];
+    png[22 + i] = sides[i];
+  }
+  const std::uint32_t checksum = crc32(std::as_bytes(std::span(png).subspan(12, 17)));
+  for (std::size_t i = 0; i < 4; ++i) png[29 + i] = static_cast<std::uint8_t>(checksum >> (24 - 8 * i));
+  EXPECT_EQ(error(png), expected);
 }
 
 }  // namespace

@@ -27,6 +27,12 @@ TEST(TextEncoding, LeavesUtf8AsItIs) {
   }
 }
 
+TEST(TextEncoding, RefusesLinesThatEndInCarriageReturnsAlone) {
+  EXPECT_EQ(get_error([] { automatic("text\tlabel\rgood\t1\r"); }),
+            "t.csv: lines end in carriage returns only; expected line feeds (tr '\\r' '\\n')");
+  EXPECT_EQ(automatic("one line\r").text, "one line\r");
+}
+
 TEST(TextEncoding, RecognisesGb18030) {
   const DecodedText found = automatic("text,label\n" + chinese_gbk + ",1\n");
   EXPECT_EQ(found.text, "text,label\n" + chinese + ",1\n");

@@ -83,6 +83,15 @@ TEST_F(RunningText, IsTheLinesTokensOneBehindTheOtherInWholeBlocks) {
   EXPECT_EQ(found, expected);
 }
 
+TEST_F(RunningText, AByteOrderMarkIsNoPartOfIt) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "the training of line " + std::to_string(i) + "\n";
+  const std::unique_ptr<Dataset> plain = open(text), marked = open("\xEF\xBB\xBF" + text);
+  EXPECT_EQ(marked->size(), plain->size());
+  EXPECT_EQ(load_block(*marked, 0), load_block(*plain, 0));
+  EXPECT_EQ(marked->fingerprint(), plain->fingerprint());
+}
+
 TEST_F(RunningText, ShorterThanABlockIsRefused) {
   const std::string train = (folder_ / "train.txt").string();
   EXPECT_EQ(refusal("short"), train + ": has " + std::to_string(get_tokens("short")) +

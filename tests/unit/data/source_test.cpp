@@ -210,7 +210,11 @@ TEST(ImageFolder, ReportsACorruptFileAsABadSample) {
   const TemporaryDirectory directory;
   directory.write("train/cat/broken.jpg", std::string("\xff\xd8\xff garbage"));
   directory.write("train/cat/text.jpg", std::string("hello"));
+  directory.write("train/cat/unfetched.jpg",
+                  std::string("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a"));
   const auto data = open_dataset({.source = "image_folder", .path = directory.path().string()}, Split::train);
+  EXPECT_THROW(load_image(*data, 2), BadSample);
+  EXPECT_NE(get_error_message([&] { load_image(*data, 2); }).find("is a Git LFS pointer"), std::string::npos);
   EXPECT_THROW(load_image(*data, 0), BadSample);
   EXPECT_NE(get_error_message([&] { load_image(*data, 1); }).find("cat/text.jpg: not a JPEG, PNG"), std::string::npos);
   std::filesystem::remove(directory.path() / "train/cat/text.jpg");
@@ -286,9 +290,11 @@ class Packed : public ::testing::Test {
       directory.write(split + "/cat/a.png", encode_png(make_picture(40, 70), 40, 70, 2, 8));
     }
   }
-  std::filesystem::path pack(Split split, const PackOptions& options = {}) const {
+  std::filesystem::path pack(Split split, const PackOptions& options = {}, const std::string& pair = "") const {
     const std::filesystem::path file = directory.path() / pack_name(split);
-    pack_folder(directory.path(), split, file, options, [](std::int64_t, std::int64_t) {}).file.commit();
+    PackResult packed = pack_folder(directory.path(), split, file, options, [](std::int64_t, std::int64_t) {});
+    packed.file.finish(pair);
+    packed.file.commit();
     return file;
   }
   DataSettings settings(const std::string& source) const {
@@ -366,6 +372,16 @@ TEST_F(Packed, TakesTheClassesOfTheTrainingPack) {
   const auto eval = open_dataset(settings("packed"), Split::eval);
   EXPECT_EQ(eval->info().class_names, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(eval->label(0), 1);
+}
+
+TEST_F(Packed, RefusesTwoThatWereNotWrittenTogether) {
+  pack(Split::train, {}, "first");
+  pack(Split::eval, {}, "second");  // whole files both, as after a kill between their two renames
+  EXPECT_EQ(open_dataset(settings("packed"), Split::train)->size(), 2);
+  const std::string message = get_error_message([&] { open_dataset(settings("packed"), Split::eval); });
+  EXPECT_NE(message.find("val.pack: was not written together with"), std::string::npos) << message;
+  pack(Split::eval, {}, "first");
+  EXPECT_EQ(open_dataset(settings("packed"), Split::eval)->size(), 2);
 }
 
 TEST_F(Packed, RefusesEveryTruncationAndEveryDamagedByteOfItsTables) {

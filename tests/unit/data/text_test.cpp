@@ -33,6 +33,14 @@ TEST(TextTable, RefusesWhatIsNoText) {
   EXPECT_EQ(error("\xff\xfes"), "t.tsv:1: not UTF-8");
 }
 
+TEST(TextTable, RefusesColumnsOfOneName) {
+  const auto error = [](const std::string& text) { return get_error([&] { tsv(text); }); };
+  EXPECT_EQ(error("text\ttext\tlabel\na\tb\t1\n"),
+            "t.tsv: several columns are called \"text\"; rename those that are not meant");
+  EXPECT_NE(error("text\tlabel\tlabel\na\t0\t1\n").find("several columns are called \"label\""), std::string::npos);
+  expect_row(tsv("id\tid\ttext\tlabel\n1\t2\ta\t1\n"), 0, "a", "", "1");  // those that are not read may
+}
+
 TEST(TextTable, ReadsGluesHeaders) {
   expect_row(tsv("sentence\tlabel\nso \"good\t1\n\nbad\t0"), 0, "so \"good", "", "1");
   expect_row(tsv("sentence\tlabel\r\nbad\t0\r\n"), 0, "bad", "", "0");

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 namespace ptrain {
@@ -60,6 +61,10 @@ TEST(WordPiece, ReadsAVocabularyFileLineByLine) {
   EXPECT_EQ(read("[PAD]\t0\n[UNK]\t1\n[CLS]\t2\n[SEP]\t3\nab\t4\n"), 4) << "as ERNIE's is written";
   EXPECT_NE(get_error([&] { read(good + "cd\t7\n"); }).find("vocab.txt:6: expected 5 after the tab"),
             std::string::npos);
+  std::string returns = good;
+  std::replace(returns.begin(), returns.end(), '\n', '\r');
+  EXPECT_NE(get_error([&] { read(returns); }).find("vocab.txt: lines end in carriage returns only"), std::string::npos);
+  EXPECT_NE(get_error([&] { read(good + '\0'); }).find("vocab.txt: not a text file (byte 0x00)"), std::string::npos);
   EXPECT_EQ(read(good + "\nab\n"), 6) << "the last line of a token that occurs twice";
   const auto notes = WordPiece::from_file(folder / "vocab.txt", TextCase::lower).notes();
   ASSERT_EQ(notes.size(), 2u);

@@ -1,5 +1,6 @@
 #include "core/io/atomic_file.h"
 
+#include "core/io/mapped_file.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
 
@@ -138,6 +139,17 @@ TEST(ReadFile, MissingFileAndDirectoryAreNamed) {
   const TemporaryDirectory directory;
   EXPECT_NE(get_error([&] { read_file(directory / "none"); }).find("none: No such file"), std::string::npos);
   EXPECT_NE(get_error([&] { read_file(directory.path()); }).find("it is a directory"), std::string::npos);
+}
+
+TEST(ReadFile, GitLfsPointersAreNamedWhateverTheyStandFor) {
+  const TemporaryDirectory directory;
+  write_file_atomic(directory / "vocab.txt",
+                    "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 440449768\n");
+  EXPECT_NE(get_error([&] { read_file(directory / "vocab.txt"); }).find("vocab.txt: it is a Git LFS pointer"),
+            std::string::npos);
+  EXPECT_THROW(MappedFile(directory / "vocab.txt"), UnreadableFile);
+  write_file_atomic(directory / "vocab.txt", "version ");
+  EXPECT_EQ(read_file(directory / "vocab.txt"), "version ");
 }
 
 TEST(Crc32, MatchesTheStandardCheckValueInOneAndInTwoParts) {

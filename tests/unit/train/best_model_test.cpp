@@ -165,6 +165,20 @@ TEST(Target, EndsATrainingThatReachesIt) {
   EXPECT_EQ(missed.result.target->step, 4);
 }
 
+TEST(Target, ReachedBeforeTheCheckpointKeepsItsTime) {
+  const TemporaryDirectory directory;
+  Config config = watched(directory, "none");
+  config.train.target = 100;
+  config.train.target_metric = "loss";
+  const Outcome reached = train(config);
+  config.resume = "auto";
+  const Outcome resumed = train(config);
+  EXPECT_EQ(resumed.result.steps, 0);
+  ASSERT_TRUE(resumed.result.target && resumed.result.target->seconds);
+  EXPECT_EQ(*resumed.result.target->seconds, *reached.result.target->seconds);
+  EXPECT_EQ(resumed.result.target->step, reached.result.target->step);
+}
+
 TEST(Target, CountsTheTimeOfTheRunsThatItGoesOnFrom) {
   const TemporaryDirectory directory;
   Config config = watched(directory, "none");
