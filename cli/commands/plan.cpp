@@ -32,7 +32,7 @@ struct PlanCommandOptions {
 Config load(const ConfigOptions& options) {
   LoadedConfig loaded = options.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // no kernel is timed here
-  const int threads = threads_of_all(loaded.config);
+  const int threads = threads_of_all(loaded.config.threads);
   loaded = with_threads(std::move(loaded), threads);
   print_notes(loaded);
   return loaded.config;

@@ -141,7 +141,7 @@ const Batch& StepRunner::without_padding(const Batch& batch) {
 const Batch& StepRunner::mixed(const Batch& batch) {
   if (!mixes(config_.train)) return batch;
   const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
-  mixed_ = mix_rows(batch, draw_mix(config_, find_image_size(batch), batch.epoch, number));
+  mixed_ = mix_rows(batch, draw_mix(config_.train, config_.seed, find_image_size(batch), batch.epoch, number));
   return mixed_;
 }
 

@@ -6,6 +6,7 @@
 #include "core/config/config_enums.h"
 #include "core/io/atomic_file.h"
 #include "core/io/replace_folder.h"
+#include "core/io/run_files.h"
 #include "core/runtime/model_artifact.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/find_metric.h"
@@ -31,11 +32,11 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       observer_(observer),
       ranks_(communicator),
       timer_(backend.instruments(), ranks_, observer),
-      gradients_(make_gradient_collectives(config, backend, communicator)),
-      decoders_(image_decoders(config, backend, ranks_)),
+      gradients_(make_gradient_collectives(config.dist, backend, communicator)),
+      decoders_(image_decoders(config.data, backend, ranks_)),
       plans_(config, backend, model, ranks_, gradients_.get(), observer),
       checkpoints_(config, std::move(config_hash), model, ranks_, training),
-      best_(config) {}
+      best_(config.output.keep_best, config.train.patience, std::filesystem::path(config.output.dir) / run_files::best) {}
 
 void Trainer::check_memory() const { require_memory(config_, backend_, model_, ranks_, 0); }
 
@@ -241,7 +242,9 @@ void Trainer::finish_timing(const PhasedLoader& loader) {
   if (decoders_) outcome_.device_decoded = loader.device_decoded();
   outcome_.bad_samples = ranks_.collect(loader.bad_samples());
   if (outcome_.bad_samples.count > 0) observer_.on_note(outcome_.bad_samples.text("training"));
-  outcome_.batch_norm_guard = collect_guard(config_, plans_.training(), ranks_, observer_);
+  if (config_.batch_norm_guard_every_steps > 0) {
+    outcome_.batch_norm_guard = collect_guard(plans_.training(), ranks_, observer_);
+  }
 }
 
 void Trainer::interrupted(std::int64_t step) {
@@ -288,15 +291,16 @@ void Trainer::write_predictions() {
   std::vector<Prediction> predictions = evaluator_->predictions();
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing the predictions");
-  ptrain::write_predictions(predictions_path(config_), *evaluation_data_, std::move(predictions));
+  ptrain::write_predictions(std::filesystem::path(config_.output.dir) / run_files::predictions, *evaluation_data_, std::move(predictions));
 }
 
 void Trainer::write_trace() {
   if (!step_runner_->trace()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing the trace");
   make_folder(config_.output.dir);
-  step_runner_->trace()->write(trace_path(config_));
-  observer_.on_detail(fmt::format("trace: {}", trace_path(config_).string()));
+  const std::filesystem::path file = std::filesystem::path(config_.output.dir) / run_files::trace;
+  step_runner_->trace()->write(file);
+  observer_.on_detail(fmt::format("trace: {}", file.string()));
 }
 
 void Trainer::write_model(const std::filesystem::path& folder) {

@@ -58,9 +58,7 @@ double peak_beside_steps(double achieved, const std::function<double()>& measure
   return peak;
 }
 
-std::optional<GuardFinding> collect_guard(const Config& config, const PlanSet& training, const Ranks& ranks,
-                                          TrainObserver& observer) {
-  if (config.batch_norm_guard_every_steps == 0) return std::nullopt;
+std::optional<GuardFinding> collect_guard(const PlanSet& training, const Ranks& ranks, TrainObserver& observer) {
   const GuardFinding mine = training.guard_finding().value_or(GuardFinding{});
   std::array<double, 1> compared{static_cast<double>(mine.compared)};
   ranks.add_up(compared);

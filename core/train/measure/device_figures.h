@@ -34,7 +34,6 @@ double peak_beside_steps(double achieved, const std::function<double()>& measure
 
 /// The guard findings of all ranks' batch norms in `training`, with a note if the drift is too large; none if nothing
 /// was compared. Every rank calls it.
-std::optional<GuardFinding> collect_guard(const Config& config, const PlanSet& training, const Ranks& ranks,
-                                          TrainObserver& observer);
+std::optional<GuardFinding> collect_guard(const PlanSet& training, const Ranks& ranks, TrainObserver& observer);
 
 }  // namespace ptrain

@@ -34,7 +34,7 @@ void TrainingPlans::compile(const Dataset& training, const Dataset* evaluation) 
 }
 
 void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluation) {
-  class_weights_ = ptrain::class_weights(config_, training);
+  class_weights_ = ptrain::class_weights(config_.data.class_weights, config_.model.classes, training);
   PlanOptions plan = plan_options(config_);
   plan.collectives = gradients_;
   const std::string_view what =

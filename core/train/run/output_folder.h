@@ -8,7 +8,7 @@
 namespace ptrain {
 
 /// The path of a run's report: output.report, or report.json in output.dir.
-std::filesystem::path report_path(const Config& config);
+std::filesystem::path report_path(const OutputConfig& output);
 
 /// Throws Error{usage} naming the keys that differ if this run would overwrite an earlier one's report, metrics or
 /// checkpoints. A run that resumes from this folder is allowed, and so is one after a run that completed no step;
