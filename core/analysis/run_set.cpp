@@ -33,7 +33,8 @@ std::optional<RunFigures> summarize_report(const Report& report) {
 /// Makes a record for a report that no benchmark wrote.
 RunRecord make_record(const Report& report, const fs::path& file, const std::vector<double>& step_ms) {
   RunRecord record;
-  record.case_name = file.filename() == run_files::report ? file.parent_path().filename().string() : file.stem().string();
+  record.case_name =
+      file.filename() == run_files::report ? file.parent_path().filename().string() : file.stem().string();
   record.config_hash = report.config_hash;
   record.seed = restore_config(report).seed;
   record.started = report.environment.time;

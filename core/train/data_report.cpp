@@ -25,7 +25,8 @@ std::string describe_empty_classes(const Dataset& training) {
 
 }  // namespace
 
-DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Dataset& training, const Dataset* evaluation) {
+DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Dataset& training,
+                          const Dataset* evaluation) {
   constexpr double many_unknown = 0.05;
   DataFindings found;
   found.notes = training.notes();

@@ -16,6 +16,7 @@ struct DataFindings {
 };
 
 /// `evaluation` may be null, `seed` divided the data. Tokenises up to ten thousand training samples of text.
-DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Dataset& training, const Dataset* evaluation);
+DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Dataset& training,
+                          const Dataset* evaluation);
 
 }  // namespace ptrain

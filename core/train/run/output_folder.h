@@ -1,7 +1,8 @@
 // The folder that a run writes to; an earlier run's measurements are not overwritten without permission.
 #pragma once
 
-#include "core/train/settings.h"
+#include "core/config/config.h"
+#include "core/train/phases.h"
 
 #include <filesystem>
 

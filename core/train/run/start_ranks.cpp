@@ -122,9 +122,7 @@ LoadedConfig with_threads(LoadedConfig loaded, int threads) {
   return loaded;
 }
 
-int threads_of_all(std::int64_t configured) {
-  return configured > 0 ? static_cast<int>(configured) : thread_count();
-}
+int threads_of_all(std::int64_t configured) { return configured > 0 ? static_cast<int>(configured) : thread_count(); }
 
 void on_every_rank(const LoadedConfig& loaded, const RankWork& work) {
   const Config& config = loaded.config;

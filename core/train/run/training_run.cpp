@@ -12,11 +12,11 @@
 #include "core/train/data_report.h"
 #include "core/train/input/image_decoders.h"
 #include "core/train/measure/cached_device_rates.h"
+#include "core/train/options_from_config.h"
 #include "core/train/run/run_environment.h"
 #include "core/train/run/run_log.h"
 #include "core/train/run/start_ranks.h"
 #include "core/train/run_report.h"
-#include "core/train/settings.h"
 
 #include <new>
 
