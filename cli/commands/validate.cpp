@@ -30,7 +30,7 @@ std::string check_files(LoadedConfig loaded) {
   for (const std::string& note : found.notes) print_error_line("note: " + note);
   const DatasetInfo& data = workload.training->info();
   const std::string form = data.kind == DataKind::tokens ? fmt::format("blocks of {} tokens", data.max_length)
-                           : data.targets == std::vector<std::string>{tensor_names::values}
+                           : learns(data.targets, tensor_names::values)
                                ? "values"
                                : fmt::format("{} classes", loaded.config.model.classes);
   return fmt::format("{} training and {} evaluation samples, {}", found.report.training_samples,
