@@ -77,11 +77,12 @@ EvalResult Evaluator::evaluate() {
   Loader loader(data_, loader_);
   const std::int64_t total = loader_.samples > 0 ? std::min(loader_.samples, data_.size()) : data_.size();
   const std::unique_ptr<Metrics> metrics = make_metrics();
+  const std::vector<std::string> outputs = names_of_outputs(plans.largest_member().plan.graph());
   const PredictionOptions form{.class_names = data_.info().class_names};
   const auto run = [&](Plan& plan, const Batch& batch) {
     feed(plan, batch);
     plan.run(Pass::forward, Pass::forward);
-    return metrics->reads_outputs() ? task_.scores(read_outputs(plan, names_of_outputs(plan.graph()))) : Batch();
+    return metrics->reads_outputs() ? task_.scores(read_outputs(plan, outputs)) : Batch();
   };
   for_each_batch(loader, total, loader_.batch_size * loader_.world_size, [&](const Batch& batch, std::int64_t done) {
     if (SignalGuard::received() != 0) return false;
