@@ -36,10 +36,10 @@ std::optional<Report> earlier_report(const fs::path& file) {
   }
 }
 
-bool resumes_here(const Config& config) {
-  if (config.resume == "none") return false;
+bool resumes_here(const std::string& resume, const fs::path& folder) {
+  if (resume == "none") return false;
   std::error_code error;
-  return config.resume == "auto" || fs::equivalent(fs::path(config.resume).parent_path(), config.output.dir, error);
+  return resume == "auto" || fs::equivalent(fs::path(resume).parent_path(), folder, error);
 }
 
 /// "train.steps was 20, is 60"; empty if everything that defines the work is equal.
@@ -72,7 +72,7 @@ void remove_earlier(const OutputConfig& output) {
 }
 
 void refuse_earlier(const Config& config, OutputUse use) {
-  const bool trains = use == OutputUse::training, resumes = resumes_here(config);
+  const bool trains = use == OutputUse::training, resumes = resumes_here(config.resume, config.output.dir);
   if (trains && resumes) {
     if (config.output.fresh) fail_usage("output.fresh: deletes what --resume would continue; give one of them");
     return;
