@@ -3,7 +3,7 @@
 #include "core/base/errors.h"
 #include "core/cuda/engine_compiler.h"
 #include "core/io/atomic_file.h"
-#include "core/train/plans/training_plans.h"
+#include "core/train/options_from_config.h"
 
 namespace ptrain {
 
@@ -13,7 +13,8 @@ std::string compile_plans(Config config, const Workload& workload, const Compila
   const auto compile = [&] {
     const Ranks alone(nullptr);
     TrainObserver silent;
-    TrainingPlans plans(config, *compiler, *workload.model, alone, nullptr, silent);
+    TrainingPlans plans(training_plan_options(config, compiler->kernels().preferred_low_precision(), alone), *compiler,
+                        *workload.model, alone, nullptr, silent);
     plans.compile(*workload.training, workload.evaluation.get());
   };
   compile();

@@ -3,8 +3,8 @@
 #include "cli/program_catalogs.h"
 #include "core/analysis/markdown.h"
 #include "core/config/keys.h"
+#include "core/train/options_from_config.h"
 #include "core/train/plans/memory_estimate.h"
-#include "core/train/settings.h"
 #include "models/model_registry.h"
 
 #include <fmt/ranges.h>
@@ -28,8 +28,7 @@ DescribedModel describe_model(const ModelEntry& entry) {
   config.model.entry = entry;
   config.model.classes = data.classes;
   const std::unique_ptr<Model> model = make_model(config, data);
-  const Graph forward = build_with_losses(*model, *make_task(config), config.data.batch_size, Mode::training).graph;
-  const Graph step = build_training_graph(forward, training_options(config, DType::bf16)).graph;
+  const Graph step = build_step(*model, step_options(config, DType::bf16), config.data.batch_size);
   return {entry, data, parameter_count(*model), step_cost(step).flops / static_cast<double>(config.data.batch_size)};
 }
 

@@ -5,7 +5,7 @@
 #include "core/data/matched_classes.h"
 #include "core/report/json_file.h"
 #include "core/runtime/model_artifact.h"
-#include "core/train/settings.h"
+#include "core/train/options_from_config.h"
 #include "models/model_registry.h"
 
 namespace ptrain {

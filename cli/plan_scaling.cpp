@@ -5,6 +5,7 @@
 #include "core/config/keys.h"
 #include "core/io/atomic_file.h"
 #include "core/report/json_file.h"
+#include "core/train/options_from_config.h"
 #include "core/train/scaling.h"
 
 #include <algorithm>
@@ -55,8 +56,8 @@ nlohmann::json predict_scaling(const Config& config, const Workload& workload, c
   const Links links = load_links(shipped_file(options.links));
   const nlohmann::json report = load_report(options.measured);
   require_same_step(config, report, options.measured);
-  const MeasuredStep measured =
-      measured_step(config, workload.backend->kernels().preferred_low_precision(), *workload.model, report);
+  const StepOptions step = step_options(config, workload.backend->kernels().preferred_low_precision(), 2);
+  const MeasuredStep measured = measured_step(step, config.data.batch_size, *workload.model, report);
   nlohmann::json list = nlohmann::json::array();
   for (const int ranks : options.ranks) {
     const ScaledStep p = estimate_scaled_step(measured, links, ranks);

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/config/config_enums.h"
+#include "core/train/options_from_config.h"
 #include "core/train/plans/step_estimate.h"
 
 #include <algorithm>
@@ -57,7 +58,8 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
   if (!rates) {
     fail_usage("--device: expected auto, cpu, cuda or a GPU to predict for ({}), got {}", datasheet_models(), device);
   }
-  const StepEstimate step = estimate_step_time(config, *workload.model, *rates);
+  const StepEstimate step =
+      estimate_step_time(step_options(config, DType::f16), config.data.batch_size, *workload.model, *rates);
   json ops = json::array(), nodes = json::array();
   for (const OpTotal& op : sum_by_type(step)) {
     json entry = figures(op.cost, op.seconds);

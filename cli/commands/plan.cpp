@@ -8,10 +8,10 @@
 #include "core/base/errors.h"
 #include "core/train/amp_choice.h"
 #include "core/train/measure/cached_device_rates.h"
+#include "core/train/options_from_config.h"
 #include "core/train/plans/memory_estimate.h"
 #include "core/train/plans/training_plans.h"
 #include "core/train/run/start_ranks.h"
-#include "core/train/settings.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ struct PlanCommandOptions {
 Config load(const ConfigOptions& options) {
   LoadedConfig loaded = options.load();
   loaded.config.flags.cudnn_exhaustive_search = false;  // no kernel is timed here
-  const int threads = threads_of_all(loaded.config);
+  const int threads = threads_of_all(loaded.config.threads);
   loaded = with_threads(std::move(loaded), threads);
   print_notes(loaded);
   return loaded.config;
@@ -61,11 +61,14 @@ void plan(const PlanCommandOptions& options) {
     return;
   }
   TrainObserver silent;
-  TrainingPlans plans(config, *workload.backend, *workload.model, alone, nullptr, silent);
+  TrainingPlans plans(training_plan_options(config, preferred, alone), *workload.backend, *workload.model, alone,
+                      nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
   const PlannedFigures r = plans.figures();
   const auto available = static_cast<std::int64_t>(workload.backend->memory().available());
-  const std::int64_t largest = largest_batch(config, preferred, *workload.model, 1, available - r.workspace_bytes);
+  const int exchanging_ranks = config.dist.ranks > 1 ? static_cast<int>(config.dist.ranks) : 0;
+  const std::int64_t largest = largest_batch(step_options(config, preferred, exchanging_ranks), *workload.model,
+                                             config.data.batch_size, available - r.workspace_bytes);
 
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", r.parameters},

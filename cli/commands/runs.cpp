@@ -6,6 +6,7 @@
 #include "core/analysis/run_record.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
+#include "core/io/run_files.h"
 #include "core/report/json_file.h"
 
 #include <fmt/format.h>
@@ -52,10 +53,10 @@ std::string format_evaluations(const Report& report) {
 }
 
 void show_run(const std::string& named) {
-  const fs::path path = fs::is_directory(named) ? fs::path(named) / "report.json" : fs::path(named);
+  const fs::path path = fs::is_directory(named) ? fs::path(named) / run_files::report : fs::path(named);
   const Report report = read_report(path);
   std::string text = fmt::format("started   {} on {}\n", report.environment.time, report.environment.cpu.model);
-  text += run_summary(report, read_step_times(path.parent_path() / "metrics.jsonl"));
+  text += run_summary(report, read_step_times(path.parent_path() / run_files::metrics));
   if (!report.message.empty()) text += fmt::format("message   {}\n", report.message);
   if (!report.progress.ended_early.empty()) text += fmt::format("ended     {}\n", report.progress.ended_early);
   if (!report.evaluations.empty()) text += "evaluations\n" + format_evaluations(report);

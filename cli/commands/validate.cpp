@@ -25,11 +25,12 @@ struct ValidateOptions {
 std::string check_files(LoadedConfig loaded) {
   const Workload workload = open_data_and_model(loaded.config);
   if (!loaded.config.model.weights.empty()) WeightsFile(loaded.config.model.weights);
-  const DataFindings found = examine_data(loaded.config, *workload.training, workload.evaluation.get());
+  const DataFindings found =
+      examine_data(loaded.config.data, loaded.config.seed, *workload.training, workload.evaluation.get());
   for (const std::string& note : found.notes) print_error_line("note: " + note);
   const DatasetInfo& data = workload.training->info();
   const std::string form = data.kind == DataKind::tokens ? fmt::format("blocks of {} tokens", data.max_length)
-                           : data.targets == std::vector<std::string>{tensor_names::values}
+                           : learns(data.targets, tensor_names::values)
                                ? "values"
                                : fmt::format("{} classes", loaded.config.model.classes);
   return fmt::format("{} training and {} evaluation samples, {}", found.report.training_samples,

@@ -6,6 +6,7 @@
 #include "core/base/errors.h"
 #include "core/config/text.h"
 #include "core/data/source_registry.h"
+#include "core/io/run_files.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr int deepest = 6;  // levels of folders searched below the root
 
 RunOverview read_overview(const fs::path& folder) {
-  const Report report = read_report(folder / "report.json");
+  const Report report = read_report(folder / run_files::report);
   RunOverview run;
   run.folder = folder.string();
   run.status = report.status;
@@ -41,7 +42,7 @@ void collect(const fs::path& folder, int depth, RunList& list) {
     list.notes.push_back(fmt::format("{}: a sweep; ptrain table {} shows it", folder.string(), folder.string()));
     return;
   }
-  if (fs::exists(folder / "report.json")) {
+  if (fs::exists(folder / run_files::report)) {
     try {
       list.runs.push_back(read_overview(folder));
     } catch (const Error& error) {

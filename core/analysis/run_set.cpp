@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/config/text.h"
+#include "core/io/run_files.h"
 #include "core/report/json_file.h"
 
 #include <fmt/ranges.h>
@@ -15,9 +16,6 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
-
-constexpr const char* report_name = "report.json";
-constexpr const char* metrics_name = "metrics.jsonl";
 
 /// Figures from the report's summary, without every step's time: the median replaces the typical step.
 std::optional<RunFigures> summarize_report(const Report& report) {
@@ -35,7 +33,8 @@ std::optional<RunFigures> summarize_report(const Report& report) {
 /// Makes a record for a report that no benchmark wrote.
 RunRecord make_record(const Report& report, const fs::path& file, const std::vector<double>& step_ms) {
   RunRecord record;
-  record.case_name = file.filename() == report_name ? file.parent_path().filename().string() : file.stem().string();
+  record.case_name =
+      file.filename() == run_files::report ? file.parent_path().filename().string() : file.stem().string();
   record.config_hash = report.config_hash;
   record.seed = restore_config(report).seed;
   record.started = report.environment.time;
@@ -59,7 +58,7 @@ MeasuredRun read_report_run(const fs::path& file) {
   MeasuredRun run;
   run.report = read_report(file);
   run.report_file = file;
-  if (file.filename() == report_name) run.step_ms = read_step_times(file.parent_path() / metrics_name);
+  if (file.filename() == run_files::report) run.step_ms = read_step_times(file.parent_path() / run_files::metrics);
   run.record = make_record(*run.report, file, run.step_ms);
   return run;
 }
@@ -68,12 +67,12 @@ MeasuredRun read_benchmark_run(const fs::path& record_file) {
   MeasuredRun run;
   run.record = read_run_record(record_file);
   run.record_file = record_file;
-  const fs::path report = record_file.parent_path() / report_name;
+  const fs::path report = record_file.parent_path() / run_files::report;
   if (fs::exists(report)) {
     run.report = read_report(report);
     run.report_file = report;
   }
-  run.step_ms = read_step_times(record_file.parent_path() / metrics_name);
+  run.step_ms = read_step_times(record_file.parent_path() / run_files::metrics);
   return run;
 }
 
@@ -147,8 +146,8 @@ void keep_case(RunSet& set, const std::string& name) {
 }  // namespace
 
 std::vector<MetricsLine> read_metrics(const MeasuredRun& run) {
-  if (run.report_file.filename() != report_name) return {};
-  return read_metrics(run.report_file.parent_path() / metrics_name);
+  if (run.report_file.filename() != run_files::report) return {};
+  return read_metrics(run.report_file.parent_path() / run_files::metrics);
 }
 
 std::vector<const MeasuredRun*> MeasuredCase::good() const {
@@ -240,8 +239,8 @@ RunSet load_runs(const std::string& path) {
   set.path = path.substr(0, mark);
   if (fs::exists(set.path / "suite.json")) {
     load_benchmark(set);
-  } else if (fs::is_directory(set.path) && fs::exists(set.path / report_name)) {
-    MeasuredRun run = read_report_run(set.path / report_name);
+  } else if (fs::is_directory(set.path) && fs::exists(set.path / run_files::report)) {
+    MeasuredRun run = read_report_run(set.path / run_files::report);
     const std::string name = run.record.case_name;
     add(set, std::move(run), name);
   } else if (fs::is_directory(set.path)) {

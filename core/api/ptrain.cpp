@@ -118,30 +118,16 @@ ptrain_kind to_kind(const DatasetInfo& data) {
   return PTRAIN_TEXTS;
 }
 
-ptrain_type public_type(TensorType type) {
-  switch (type) {
-    case TensorType::u8:
-      return PTRAIN_UINT8;
-    case TensorType::i32:
-      return PTRAIN_INT32;
-    case TensorType::i64:
-      return PTRAIN_INT64;
-    case TensorType::f32:
-      break;
-  }
-  return PTRAIN_FLOAT32;
-}
-
-TensorType to_tensor_type(const ptrain_tensor& tensor) {
+DType to_dtype(const ptrain_tensor& tensor) {
   switch (tensor.type) {
     case PTRAIN_UINT8:
-      return TensorType::u8;
+      return DType::u8;
     case PTRAIN_INT32:
-      return TensorType::i32;
+      return DType::i32;
     case PTRAIN_INT64:
-      return TensorType::i64;
+      return DType::i64;
     case PTRAIN_FLOAT32:
-      return TensorType::f32;
+      return DType::f32;
   }
   fail_usage("{}: {} is not a ptrain_type", quoted_name(tensor.name), static_cast<int>(tensor.type));
 }
@@ -156,8 +142,7 @@ std::vector<InputTensor> make_tensors(const ptrain_tensor* inputs, std::size_t c
     require_pointer(input.name, "inputs: a name");
     if (input.rank < 0 || input.rank > most_axes) fail_usage("{}: rank {}", quoted_name(input.name), input.rank);
     if (input.rank > 0) require_pointer(input.shape, quoted_name(input.name).c_str());
-    tensors.push_back(
-        {input.name, to_tensor_type(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
+    tensors.push_back({input.name, to_dtype(input), {input.shape, static_cast<std::size_t>(input.rank)}, input.data});
   }
   return tensors;
 }

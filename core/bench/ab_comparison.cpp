@@ -7,6 +7,7 @@
 #include "core/bench/sweep_identity.h"
 #include "core/config/keys.h"
 #include "core/io/folder_lock.h"
+#include "core/io/run_files.h"
 #include "core/report/environment.h"
 
 #include <algorithm>
@@ -99,7 +100,7 @@ class AbComparison {
     }
     MeasuredRun measured;
     measured.record = *record;
-    measured.report_file = run.folder / "report.json";
+    measured.report_file = run.folder / run_files::report;
     measured.report = read_report(measured.report_file);
     (side == 0 ? base_ : changed_).runs.push_back(std::move(measured));
   }

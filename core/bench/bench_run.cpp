@@ -5,6 +5,7 @@
 #include "core/bench/child_process.h"
 #include "core/io/atomic_file.h"
 #include "core/io/mapped_file.h"
+#include "core/io/run_files.h"
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
 
@@ -39,7 +40,7 @@ std::vector<std::string> make_arguments(const BenchRun& run) {
   words.emplace_back("--output-dir");
   words.push_back(run.folder.string());
   words.emplace_back("--report");
-  words.push_back((run.folder / "report.json").string());
+  words.push_back((run.folder / run_files::report).string());
   return words;
 }
 
@@ -47,7 +48,7 @@ void set_outcome_from_report(RunRecord& record, const Report& report, const Benc
   record.message = report.message;
   record.outcome = to_outcome(report.status);
   if (record.outcome != RunOutcome::ok) return;
-  const std::vector<double> step_ms = read_step_times(run.folder / "metrics.jsonl");
+  const std::vector<double> step_ms = read_step_times(run.folder / run_files::metrics);
   SteadyRule rule = run.steady;
   rule.required = rule.required && report.phases.empty();  // steps of different phases take different times
   record.steady = find_steady_state(step_ms, rule);
@@ -59,7 +60,7 @@ void set_outcome_from_report(RunRecord& record, const Report& report, const Benc
 void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& run) {
   record.exit_code = child.code;
   record.wall_seconds = child.seconds;
-  const fs::path report = run.folder / "report.json";
+  const fs::path report = run.folder / run_files::report;
   if (child.end == ChildResult::End::timed_out) {
     record.outcome = RunOutcome::timeout;
     record.message = fmt::format("ended after {:.1f} s (timeout_seconds {})", child.seconds, run.timeout_seconds);

@@ -7,6 +7,7 @@
 #include "core/config/metric_names.h"
 #include "core/config/model_catalog.h"
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -141,6 +142,11 @@ struct ScheduleConfig {
   double power = 1.0;              // polynomial
   double stable_ratio = 0.8;       // warmup_stable_decay: fraction of the steps after warm-up
   DecayShape decay_shape = DecayShape::linear;
+
+  /// Steps of the warm-up in a training of `total_steps`.
+  std::int64_t count_warmup(std::int64_t total_steps) const {
+    return warmup_steps > 0 ? warmup_steps : std::llround(warmup_ratio * static_cast<double>(total_steps));
+  }
 };
 
 /// Training phases with different image or batch sizes, one entry per phase; an empty list keeps the run's setting. At

@@ -26,6 +26,11 @@ enum class Split { train, eval };
 /// Whether images are turned upright by their EXIF data, as PIL's ImageOps.exif_transpose does, or left as stored.
 enum class ImageOrientation { exif, stored };
 
+/// Whether `target` is all that is learnt: values make the labels numbers, masks a class per pixel.
+inline bool learns(const std::vector<std::string>& targets, std::string_view target) {
+  return targets.size() == 1 && targets.front() == target;
+}
+
 struct DatasetInfo {
   DataKind kind = DataKind::image;
   std::vector<std::string> targets{tensor_names::labels};  // names of the target tensors

@@ -64,7 +64,7 @@ class TextInputs final : public InferenceDataset {
       Text& added =
           texts_.emplace_back(Text{{std::move(row.first), std::move(row.second), table.has_second && info_.are_pairs}});
       if (row.label.empty()) continue;
-      if (info_.targets == std::vector<std::string>{tensor_names::values}) {
+      if (learns(info_.targets, tensor_names::values)) {
         added.value = parse_target(row.label, path, row.line);
         continue;
       }

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json_text.h"
+#include "core/io/run_files.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The files of runs, models and checkpoints that say nowhere what they are.
-constexpr std::array<std::string_view, 7> known_names{"metrics.jsonl", "predictions.jsonl", "config.json", "vocab.txt",
-                                                      "vocab.json",    "merges.txt",        "trace.json"};
+constexpr std::array<std::string_view, 7> known_names{run_files::metrics, run_files::predictions, "config.json",
+                                                      "vocab.txt",        "vocab.json",           "merges.txt",
+                                                      run_files::trace};
 constexpr std::array<std::string_view, 5> known_endings{".safetensors", ".pack", ".yaml", ".yml", ".ckpt"};
 
 /// "ptrain.report/2": the schema that a document names; empty if it is none of this program's.

@@ -48,11 +48,11 @@ std::string describe_place(std::size_t index, std::span<const std::int64_t> shap
 
 /// Copies 8-bit pixels, or pixels scaled to [0, 1].
 void copy_pixels(const InputTensor& tensor, std::span<std::uint8_t> pixels) {
-  if (tensor.type == TensorType::u8) {
+  if (tensor.type == DType::u8) {
     std::memcpy(pixels.data(), tensor.data, pixels.size());
     return;
   }
-  if (tensor.type != TensorType::f32) fail_usage("{}: expected u8 or f32, got {}", tensor.name, to_string(tensor.type));
+  if (tensor.type != DType::f32) fail_usage("{}: expected u8 or f32, got {}", tensor.name, to_string(tensor.type));
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     const auto value = element<float>(tensor, i);
     if (!(value >= 0 && value <= 1)) {
@@ -63,7 +63,7 @@ void copy_pixels(const InputTensor& tensor, std::span<std::uint8_t> pixels) {
 }
 
 void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
-  if (tensor.type != TensorType::f32) fail_usage("{}: expected f32, got {}", tensor.name, to_string(tensor.type));
+  if (tensor.type != DType::f32) fail_usage("{}: expected f32, got {}", tensor.name, to_string(tensor.type));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = element<float>(tensor, i);
     if (!std::isfinite(numbers[i])) {
@@ -75,15 +75,15 @@ void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
 
 /// Copies rows of `tensor` to the starts of rows of `integers`, which may be longer; checks 0 <= value < limit.
 void copy_integers(const InputTensor& tensor, std::int64_t limit, HostTensor& integers) {
-  if (tensor.type != TensorType::i32 && tensor.type != TensorType::i64) {
+  if (tensor.type != DType::i32 && tensor.type != DType::i64) {
     fail_usage("{}: expected i32 or i64, got {}", tensor.name, to_string(tensor.type));
   }
   std::size_t i = 0;
   for (std::int64_t row = 0; row < tensor.shape[0]; ++row) {
     const auto to = integers.row<std::int32_t>(row).first(static_cast<std::size_t>(tensor.shape[1]));
     for (std::int32_t& integer : to) {
-      const std::int64_t value = tensor.type == TensorType::i32 ? std::int64_t{element<std::int32_t>(tensor, i)}
-                                                                : element<std::int64_t>(tensor, i);
+      const std::int64_t value =
+          tensor.type == DType::i32 ? std::int64_t{element<std::int32_t>(tensor, i)} : element<std::int64_t>(tensor, i);
       if (value < 0 || value >= limit) {
         fail_usage("{}: value {} at {}: expected 0 to {}", tensor.name, value, describe_place(i, tensor.shape),
                    limit - 1);
@@ -163,28 +163,13 @@ void set_lengths(const InputTensor* mask, std::span<const std::int64_t> shape, B
 
 }  // namespace
 
-std::string_view to_string(TensorType type) {
-  switch (type) {
-    case TensorType::u8:
-      return "u8";
-    case TensorType::i32:
-      return "i32";
-    case TensorType::i64:
-      return "i64";
-    case TensorType::f32:
-      return "f32";
-  }
-  return {};
-}
-
 std::vector<ClientTensor> client_tensors(const DatasetInfo& data) {
   const std::vector<TensorSpec> specs = input_tensors(data);
   const bool sequences = std::ranges::any_of(specs, [](const TensorSpec& spec) { return is_lengths(spec); });
   std::vector<ClientTensor> tensors;
   for (const TensorSpec& spec : specs) {
-    ClientTensor& tensor = tensors.emplace_back(ClientTensor{spec.name, TensorType::f32, {-1}, spec.limit});
-    if (spec.dtype == DType::u8) tensor.type = TensorType::u8;
-    if (spec.dtype == DType::i32) tensor.type = TensorType::i64;
+    ClientTensor& tensor = tensors.emplace_back(ClientTensor{spec.name, spec.dtype, {-1}, spec.limit});
+    if (spec.dtype == DType::i32) tensor.type = DType::i64;
     if (is_lengths(spec)) tensor.name = tensor_names::attention_mask, tensor.limit = 2;
     if (sequences) {
       tensor.shape.push_back(-1);

@@ -9,13 +9,9 @@
 
 namespace ptrain {
 
-enum class TensorType { u8, i32, i64, f32 };
-/// "u8"
-std::string_view to_string(TensorType type);
-
 struct InputTensor {
   std::string_view name;
-  TensorType type = TensorType::u8;
+  DType type = DType::u8;  // or i32, i64, f32
   std::span<const std::int64_t> shape;
   const void* data = nullptr;  // dense, the last axis fastest; of any alignment
 };
@@ -23,9 +19,9 @@ struct InputTensor {
 /// A tensor that programs may pass.
 struct ClientTensor {
   std::string name;
-  TensorType type = TensorType::f32;  // preferred type: pixels may also be f32, integers also i32
-  std::vector<std::int64_t> shape;    // -1: samples, or a sequence axis that may be shorter than the model's
-  std::int64_t limit = 0;             // integers are from 0 to below it; 0: real numbers
+  DType type = DType::f32;          // preferred type: pixels may also be f32, integers also i32
+  std::vector<std::int64_t> shape;  // -1: samples, or a sequence axis that may be shorter than the model's
+  std::int64_t limit = 0;           // integers are from 0 to below it; 0: real numbers
 };
 
 /// The tensors for samples of that form: input_tensors() with an attention mask in place of lengths.

@@ -25,35 +25,6 @@ constexpr std::int64_t largest_tensor = std::int64_t{1} << 28;
 
 std::string to_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
-const char* name_datatype(TensorType type) {
-  switch (type) {
-    case TensorType::u8:
-      return "UINT8";
-    case TensorType::i32:
-      return "INT32";
-    case TensorType::i64:
-      return "INT64";
-    case TensorType::f32:
-      return "FP32";
-  }
-  return nullptr;
-}
-
-const char* name_datatype(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "FP32";
-    case DType::i64:
-      return "INT64";
-    case DType::i32:
-      return "INT32";
-    case DType::u8:
-      return "UINT8";
-    default:
-      fail_invariant("an output has a type that no client reads");
-  }
-}
-
 json to_data(const HostTensor& tensor) {
   switch (tensor.dtype()) {
     case DType::f32:
@@ -97,7 +68,7 @@ std::vector<std::string> rank_classes(const HostTensor& tensor, std::int64_t cou
   return texts;
 }
 
-json describe_tensor(std::string_view name, const char* datatype, const std::vector<std::int64_t>& shape) {
+json describe_tensor(std::string_view name, std::string_view datatype, const std::vector<std::int64_t>& shape) {
   return {{"name", name}, {"datatype", datatype}, {"shape", shape}};
 }
 

@@ -3,7 +3,8 @@
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -14,6 +15,14 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_axes = 8;
+
+struct Datatype {
+  DType dtype;
+  std::string_view name;
+};
+
+constexpr std::array<Datatype, 4> datatypes{
+    {{DType::u8, "UINT8"}, {DType::i32, "INT32"}, {DType::i64, "INT64"}, {DType::f32, "FP32"}}};
 
 const json& get_member(const json& object, const char* name, const char* where, bool (*fits)(const json&),
                        const char* expected) {
@@ -68,22 +77,12 @@ void take_numbers(const json& data, RequestTensor& tensor) {
   });
 }
 
-std::size_t width(TensorType type) {
-  return type == TensorType::u8 ? 1 : type == TensorType::i64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
-}
-
 void set_type(const std::string& datatype, RequestTensor& tensor) {
-  if (datatype == "UINT8") {
-    tensor.type = TensorType::u8;
-  } else if (datatype == "INT32") {
-    tensor.type = TensorType::i32;
-  } else if (datatype == "INT64") {
-    tensor.type = TensorType::i64;
-  } else if (datatype == "FP32") {
-    tensor.type = TensorType::f32;
-  } else if (datatype == "BYTES") {
-    tensor.texts_given = true;
-  } else {
+  const auto found = std::ranges::find(datatypes, datatype, &Datatype::name);
+  tensor.texts_given = datatype == "BYTES";
+  if (found != datatypes.end()) {
+    tensor.type = found->dtype;
+  } else if (!tensor.texts_given) {
     fail_usage("{}: datatype: expected UINT8, INT32, INT64, FP32 or BYTES, got {}", tensor.name, quoted_name(datatype));
   }
 }
@@ -96,22 +95,24 @@ void take_data(const json& data, RequestTensor& tensor) {
     });
   }
   switch (tensor.type) {
-    case TensorType::u8:
+    case DType::u8:
       return take_numbers<std::uint8_t>(data, tensor);
-    case TensorType::i32:
+    case DType::i32:
       return take_numbers<std::int32_t>(data, tensor);
-    case TensorType::i64:
+    case DType::i64:
       return take_numbers<std::int64_t>(data, tensor);
-    case TensorType::f32:
+    case DType::f32:
       return take_numbers<float>(data, tensor);
+    default:
+      fail_invariant("a datatype without numbers");
   }
 }
 
 void take_binary(std::string_view data, RequestTensor& tensor) {
   if (!tensor.texts_given) {
-    if (data.size() % width(tensor.type) != 0) {
-      fail_usage("{}: binary_data_size: expected a multiple of {} bytes, got {}", tensor.name, width(tensor.type),
-                 data.size());
+    if (data.size() % element_size(tensor.type) != 0) {
+      fail_usage("{}: binary_data_size: expected a multiple of {} bytes, got {}", tensor.name,
+                 element_size(tensor.type), data.size());
     }
     const auto* bytes = reinterpret_cast<const std::byte*>(data.data());
     tensor.numbers.assign(bytes, bytes + data.size());
@@ -147,6 +148,12 @@ std::optional<std::string_view> find_binary(const json& input, const std::string
 
 }  // namespace
 
+std::string_view name_datatype(DType dtype) {
+  const auto found = std::ranges::find(datatypes, dtype, &Datatype::dtype);
+  if (found == datatypes.end()) fail_invariant("a tensor has a type that no client reads");
+  return found->name;
+}
+
 RequestTensor parse_tensor(const json& input, std::int64_t most_elements, std::string_view& binary) {
   const auto text = [](const json& value) { return value.is_string(); };
   const auto list = [](const json& value) { return value.is_array(); };
@@ -163,7 +170,8 @@ RequestTensor parse_tensor(const json& input, std::int64_t most_elements, std::s
   }
   std::size_t elements = 1;
   for (const std::int64_t side : tensor.shape) elements *= static_cast<std::size_t>(side);
-  const std::size_t found = tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / width(tensor.type);
+  const std::size_t found =
+      tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / element_size(tensor.type);
   if (found != elements) fail_usage("{}: data: {} elements, expected {} by its shape", where, found, elements);
   return tensor;
 }

@@ -11,10 +11,13 @@
 
 namespace ptrain {
 
+/// "FP32": the protocol's name of a type.
+std::string_view name_datatype(DType dtype);
+
 /// One entry of `inputs`: its numbers or, for datatype BYTES, its texts.
 struct RequestTensor {
   std::string name;
-  TensorType type = TensorType::u8;
+  DType type = DType::u8;
   bool texts_given = false;
   std::vector<std::int64_t> shape;
   std::vector<std::byte> numbers;

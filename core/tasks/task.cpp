@@ -27,10 +27,10 @@ ValueId add_sum(Graph& graph, const std::vector<Loss>& losses) {
 
 }  // namespace
 
-void reject_class_keys(const Config& config, const RejectKey& reject, const std::string& reason) {
-  if (!config.data.labels.empty()) reject("data.labels", reason);
-  if (config.data.class_weights.any()) reject("data.class_weights", reason);
-  if (config.data.sampling == Sampling::balanced) reject("data.sampling", reason);
+void reject_class_keys(const DataConfig& data, const RejectKey& reject, const std::string& reason) {
+  if (!data.labels.empty()) reject("data.labels", reason);
+  if (data.class_weights.any()) reject("data.class_weights", reason);
+  if (data.sampling == Sampling::balanced) reject("data.sampling", reason);
 }
 
 LossGraph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode) {

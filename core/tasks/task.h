@@ -23,8 +23,10 @@ struct TaskOptions {
   bool weighted = false;      // classes have weights
 };
 
+struct DataConfig;
+
 /// Rejects class keys (weights, names, balanced sampling) for tasks without classes.
-void reject_class_keys(const Config& config, const RejectKey& reject, const std::string& reason);
+void reject_class_keys(const DataConfig& data, const RejectKey& reject, const std::string& reason);
 
 /// One term of the training loss.
 struct Loss {

@@ -85,7 +85,7 @@ AmpChoice settle_amp(Config& config, DType preferred, const DeviceRates* rates, 
     const DeviceRates known = rates == nullptr ? DeviceRates{} : *rates;
     AmpConfig requested = config.amp;
     const bool open = !requested.level || requested.dtype == AmpDType::automatic;
-    const std::optional<TrainedAmp> trained = open ? trained_amp(config) : std::nullopt;
+    const std::optional<TrainedAmp> trained = open ? trained_amp(config.resume, config.output.dir) : std::nullopt;
     if (trained && !requested.level) requested.level = trained->level;
     if (trained && requested.dtype == AmpDType::automatic) requested.dtype = trained->dtype;
     choice = choose_amp(requested, advise_amp(known, work, preferred), preferred);

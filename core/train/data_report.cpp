@@ -25,7 +25,8 @@ std::string describe_empty_classes(const Dataset& training) {
 
 }  // namespace
 
-DataFindings examine_data(const Config& config, const Dataset& training, const Dataset* evaluation) {
+DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Dataset& training,
+                          const Dataset* evaluation) {
   constexpr double many_unknown = 0.05;
   DataFindings found;
   found.notes = training.notes();
@@ -35,11 +36,11 @@ DataFindings examine_data(const Config& config, const Dataset& training, const D
     found.report.evaluation_samples = evaluation->size();
     found.notes.insert(found.notes.end(), evaluation->notes().begin(), evaluation->notes().end());
   }
-  if (const double dev = config.data.split.dev; dev > 0) {
-    found.report.split = {dev, config.seed};
+  if (const double dev = data.split.dev; dev > 0) {
+    found.report.split = {dev, seed};
     found.notes.push_back(fmt::format(
         "data.split.dev {}: {} samples train{}, the same part of each class by seed {}", dev, training.size(),
-        evaluation == nullptr ? "" : fmt::format(", {} evaluate", evaluation->size()), config.seed));
+        evaluation == nullptr ? "" : fmt::format(", {} evaluate", evaluation->size()), seed));
   }
   const std::optional<TokenCount> count = training.count_unknown();
   if (!count || count->tokens == 0) return found;
@@ -48,7 +49,7 @@ DataFindings examine_data(const Config& config, const Dataset& training, const D
   if (share >= many_unknown) {
     found.notes.push_back(
         fmt::format("{:.1f} % of the training text's tokens are [UNK]: {} has no entries for them (data.vocab)",
-                    100 * share, config.data.vocab));
+                    100 * share, data.vocab));
   }
   return found;
 }

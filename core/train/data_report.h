@@ -15,7 +15,8 @@ struct DataFindings {
   std::vector<std::string> notes;  // the data sets' own, and a warning if the vocabulary does not fit the text
 };
 
-/// `evaluation` may be null. Tokenises up to ten thousand training samples of text.
-DataFindings examine_data(const Config& config, const Dataset& training, const Dataset* evaluation);
+/// `evaluation` may be null, `seed` divided the data. Tokenises up to ten thousand training samples of text.
+DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Dataset& training,
+                          const Dataset* evaluation);
 
 }  // namespace ptrain

@@ -6,7 +6,6 @@
 #include "core/model/model.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
-#include "core/train/settings.h"
 
 #include <algorithm>
 #include <memory>
@@ -40,16 +39,20 @@ void average(Batch& scores, const Batch& others) {
 
 }  // namespace
 
-Evaluator::Evaluator(const Config& config, TrainingPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
-                     Ranks& ranks, TrainObserver& observer)
-    : config_(config),
+Evaluator::Evaluator(const EvalConfig& eval, const OutputConfig& output, TrainingPlans& plans, const Dataset& data,
+                     const MakeImageDecoder& decoders, Ranks& ranks, TrainObserver& observer)
+    : eval_(eval),
+      output_(output),
       plans_(plans),
       data_(data),
-      decoders_(decoders),
+      loader_(plans.options().evaluation_loader),
       ranks_(ranks),
       observer_(observer),
       task_(plans.task()),
-      metrics_(task_.metrics(config.model.classes)) {}
+      metrics_(task_.metrics(plans.options().classes)) {
+  loader_.samples = eval.max_samples;
+  loader_.make_decoder = decoders;
+}
 
 EvalResult Evaluator::run(std::int64_t step, std::int64_t epoch) {
   ranks_.note("evaluating", step);
@@ -71,20 +74,17 @@ EvalResult Evaluator::evaluate() {
   predictions_.clear();
   const Stopwatch watch;
   const double compiled_before = plans.compile_seconds();
-  LoaderOptions options = loader_options(config_, Split::eval);
-  ranks_.shard(options);
-  options.samples = config_.eval.max_samples;
-  options.make_decoder = decoders_;
-  Loader loader(data_, options);
-  const std::int64_t total = options.samples > 0 ? std::min(options.samples, data_.size()) : data_.size();
+  Loader loader(data_, loader_);
+  const std::int64_t total = loader_.samples > 0 ? std::min(loader_.samples, data_.size()) : data_.size();
   const std::unique_ptr<Metrics> metrics = make_metrics();
+  const std::vector<std::string> outputs = names_of_outputs(plans.largest_member().plan.graph());
   const PredictionOptions form{.class_names = data_.info().class_names};
   const auto run = [&](Plan& plan, const Batch& batch) {
     feed(plan, batch);
     plan.run(Pass::forward, Pass::forward);
-    return metrics->reads_outputs() ? task_.scores(read_outputs(plan, names_of_outputs(plan.graph()))) : Batch();
+    return metrics->reads_outputs() ? task_.scores(read_outputs(plan, outputs)) : Batch();
   };
-  for_each_batch(loader, total, options.batch_size * options.world_size, [&](const Batch& batch, std::int64_t done) {
+  for_each_batch(loader, total, loader_.batch_size * loader_.world_size, [&](const Batch& batch, std::int64_t done) {
     if (SignalGuard::received() != 0) return false;
     if (batch.count == 0) return true;
     Plan& plan = plans.for_batch(batch).plan;
@@ -92,9 +92,9 @@ EvalResult Evaluator::evaluate() {
     float loss = 0;
     plan.read_output(tensor_names::loss, &loss, sizeof loss);
     observer_.on_activity("evaluating", done, total);
-    if (config_.eval.flip) average(scores, task_.mirrored(run(plan, mirrored(batch))));
+    if (eval_.flip) average(scores, task_.mirrored(run(plan, mirrored(batch))));
     metrics->add_batch(batch, loss, scores);
-    if (config_.output.predictions)
+    if (output_.predictions)
       std::ranges::move(task_.predictions(batch, scores, form), std::back_inserter(predictions_));
     return true;
   });
@@ -113,7 +113,7 @@ std::vector<Prediction> Evaluator::predictions() const {
 }
 
 std::unique_ptr<Metrics> Evaluator::make_metrics() const {
-  return task_.make_metrics(config_.model.classes, data_.info().class_names);
+  return task_.make_metrics(plans_.options().classes, data_.info().class_names);
 }
 
 EvalResult Evaluator::make_result(const Metrics& counted) const {

@@ -27,9 +27,10 @@ struct EvalResult {
 
 class Evaluator {
  public:
-  /// `plans` include evaluation plans. All must outlive it.
-  Evaluator(const Config& config, TrainingPlans& plans, const Dataset& data, const MakeImageDecoder& decoders,
-            Ranks& ranks, TrainObserver& observer);
+  /// `plans` include evaluation plans; `output` says whether predictions are kept. All but the decoders must outlive
+  /// it.
+  Evaluator(const EvalConfig& eval, const OutputConfig& output, TrainingPlans& plans, const Dataset& data,
+            const MakeImageDecoder& decoders, Ranks& ranks, TrainObserver& observer);
 
   /// Evaluates the present weights after `step` steps; every rank calls it for its part of the data. A signal
   /// interrupts it: then the result is neither kept nor shown.
@@ -49,10 +50,11 @@ class Evaluator {
   /// Sums the counts of all ranks.
   EvalResult make_result(const Metrics& counted) const;
 
-  const Config& config_;
+  const EvalConfig& eval_;
+  const OutputConfig& output_;
   TrainingPlans& plans_;
   const Dataset& data_;
-  const MakeImageDecoder& decoders_;
+  LoaderOptions loader_;
   Ranks& ranks_;
   TrainObserver& observer_;
   const Task& task_;

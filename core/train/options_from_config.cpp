@@ -1,12 +1,9 @@
-#include "core/train/settings.h"
+#include "core/train/options_from_config.h"
 
 #include "core/config/model_catalog.h"
 #include "core/model/model.h"
 #include "core/tasks/task_registry.h"
 #include "core/train/input/mix.h"
-#include "core/train/phases.h"
-
-#include <cmath>
 
 namespace ptrain {
 namespace {
@@ -59,6 +56,12 @@ LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
           static_cast<int>(scaler.incr_every_n_steps), static_cast<int>(scaler.decr_every_n_nan_or_inf)};
 }
 
+std::unique_ptr<Task> configured_task(const Config& config) {
+  return make_task(task_name(config), {.label_smoothing = static_cast<float>(config.train.label_smoothing),
+                                       .mixed = mixes(config.train),
+                                       .weighted = config.data.class_weights.any()});
+}
+
 }  // namespace
 
 DataSettings data_settings(const Config& config) {
@@ -76,7 +79,7 @@ DataSettings data_settings(const Config& config) {
   settings.labels = data.labels;
   settings.hash_buckets = config.model.hash_buckets;
   settings.first_label = data.first_label;
-  settings.targets = make_task(config)->targets();
+  settings.targets = configured_task(config)->targets();
   settings.dev_fraction = data.split.dev;
   settings.image_size = data.image_size;
   settings.augment = data.augment;
@@ -91,7 +94,9 @@ DataSettings data_settings(const Config& config) {
   return settings;
 }
 
-LoaderOptions loader_options(const Config& config, Split split) {
+namespace {
+
+LoaderOptions loader_options(const Config& config, Split split, std::shared_ptr<const Task> task, const Ranks& ranks) {
   LoaderOptions options;
   const bool train = split == Split::train;
   options.batch_size = !train && config.eval.batch_size > 0 ? config.eval.batch_size : config.data.batch_size;
@@ -103,17 +108,10 @@ LoaderOptions loader_options(const Config& config, Split split) {
   options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
   options.max_bad_samples = config.data.max_bad_samples;
   options.max_bad_share = config.data.max_bad_share;
-  options.collate = [task = std::shared_ptr<const Task>(make_task(config))](Batch& batch) { task->collate(batch); };
+  options.collate = [task = std::move(task)](Batch& batch) { task->collate(batch); };
+  ranks.shard(options);
   return options;
 }
-
-std::unique_ptr<Task> make_task(const Config& config) {
-  return make_task(task_name(config), {.label_smoothing = static_cast<float>(config.train.label_smoothing),
-                                       .mixed = mixes(config.train),
-                                       .weighted = config.data.class_weights.any()});
-}
-
-namespace {
 
 /// Gradient size in bytes from which a parameter is updated early. Each update evicts cache lines that backward uses,
 /// which is slow if there are many.
@@ -144,13 +142,6 @@ PipelineOptions training_options(const Config& config, DType automatic) {
   return options;
 }
 
-PipelineOptions evaluation_options(const Config& config, DType automatic) {
-  PipelineOptions options;
-  options.fusion = config.fusion;
-  options.amp = amp_options(config, config.eval.amp, automatic);
-  return options;
-}
-
 PlanOptions plan_options(const Config& config) {
   PlanOptions options;
   options.memory = config.memory_plan ? MemoryReuse::on : MemoryReuse::off;
@@ -164,33 +155,30 @@ PlanOptions plan_options(const Config& config) {
   return options;
 }
 
-DistributionOptions distribution_options(const Config& config, int world_size) {
-  DistributionOptions options;
-  options.world_size = world_size;
-  options.bucket_bytes = config.dist.bucket_mb << 20;
-  options.average = config.dist.average;
-  options.sync_batch_norm = config.dist.sync_batch_norm;
-  options.reproducible = config.dist.reproducible;
+StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks) {
+  StepOptions options{configured_task(config), training_options(config, automatic), plan_options(config)};
+  if (exchanging_ranks == 0) return options;
+  DistributionOptions& distribution = options.passes.distribution.emplace();
+  distribution.world_size = exchanging_ranks;
+  distribution.bucket_bytes = config.dist.bucket_mb << 20;
+  distribution.average = config.dist.average;
+  distribution.sync_batch_norm = config.dist.sync_batch_norm;
+  distribution.reproducible = config.dist.reproducible;
   return options;
 }
 
-Schedule make_schedule(const Config& config, const StepCounts& counts) {
-  const ScheduleConfig& s = config.train.schedule;
-  Schedule schedule;
-  schedule.kind = s.name;
-  schedule.lr = config.train.optimizer.lr;
-  schedule.end_lr = s.end_lr;
-  schedule.gamma = s.gamma;
-  schedule.power = s.power;
-  schedule.stable_ratio = s.stable_ratio;
-  schedule.decay_shape = s.decay_shape;
-  schedule.total_steps = counts.total_steps;
-  schedule.warmup_steps =
-      s.warmup_steps > 0 ? s.warmup_steps : std::llround(s.warmup_ratio * static_cast<double>(counts.total_steps));
-  for (const double epoch : s.milestones) {
-    schedule.milestone_steps.push_back(counts.steps_until(epoch));
-  }
-  return schedule;
+TrainingPlanOptions training_plan_options(const Config& config, DType automatic, const Ranks& ranks) {
+  TrainingPlanOptions options;
+  options.step = step_options(config, automatic, ranks.several() ? ranks.world_size() : 0);
+  options.evaluation.fusion = config.fusion;
+  options.evaluation.amp = amp_options(config, config.eval.amp, automatic);
+  options.phases = configured_phases(config.train, config.data);
+  options.loader = loader_options(config, Split::train, options.step.task, ranks);
+  options.evaluation_loader = loader_options(config, Split::eval, options.step.task, ranks);
+  options.class_weights = config.data.class_weights;
+  options.classes = config.model.classes;
+  options.per_op = config.output.per_op;
+  return options;
 }
 
 }  // namespace ptrain

@@ -1,7 +1,6 @@
 #include "core/train/phases.h"
 
 #include "core/base/errors.h"
-#include "core/train/settings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,10 +23,9 @@ Ends compute_ends(const PhasesConfig& phases) {
   return {phases.until, PhaseUnit::share};
 }
 
-std::vector<TrainingStage> listed_phases(const Config& config) {
-  const PhasesConfig& p = config.train.phases;
+std::vector<TrainingStage> listed_phases(const PhasesConfig& p, std::int64_t batch_size) {
   const auto [ends, unit] = compute_ends(p);
-  const auto usual_batch = static_cast<double>(config.data.batch_size);
+  const auto usual_batch = static_cast<double>(batch_size);
   std::vector<TrainingStage> phases;
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const auto entry = [i](const std::vector<double>& list, double otherwise) {
@@ -41,6 +39,7 @@ std::vector<TrainingStage> listed_phases(const Config& config) {
     phase.lr_scale = entry(p.lr_scale, batch / usual_batch);
     phase.until = ends[i];
     phase.unit = unit;
+    phase.is_listed = true;
     phases.push_back(phase);
   }
   return phases;
@@ -59,9 +58,7 @@ ImageSize with_shorter_side(ImageSize full, std::int64_t side) {
 
 /// Sizes from resize.from up to the full one, with the shorter side in steps that suit convolutions. Each lasts until
 /// the size that grows linearly between delay and finetune reaches the next.
-std::vector<TrainingStage> growing_phases(const Config& config) {
-  const ResizeConfig& resize = config.train.resize;
-  const ImageSize full_size = config.data.image_size;
+std::vector<TrainingStage> growing_phases(const ResizeConfig& resize, ImageSize full_size) {
   const std::int64_t full = full_size.shorter_side();
   std::int64_t step = full > 64 ? 32 : 4;  // px
   const auto steps_up = static_cast<double>(full) * (1 - resize.from) / static_cast<double>(step);
@@ -78,7 +75,6 @@ std::vector<TrainingStage> growing_phases(const Config& config) {
   }
   if (resize.finetune > 0 || phases.empty()) phases.emplace_back().images.size = full_size;
   phases.back().until = 1;
-  for (TrainingStage& phase : phases) phase.batch_size = config.data.batch_size;
   return phases;
 }
 
@@ -107,12 +103,19 @@ void lay_out(StepCounts& counts, const TrainConfig& train) {
 
 }  // namespace
 
-std::vector<TrainingStage> configured_phases(const Config& config) {
-  if (config.train.phases.any()) return listed_phases(config);
-  if (config.train.resize.from < 1) return growing_phases(config);
-  TrainingStage all;
-  all.batch_size = config.data.batch_size;
-  return {all};
+std::vector<TrainingStage> configured_phases(const TrainConfig& train, const DataConfig& data) {
+  std::vector<TrainingStage> phases(1);
+  if (train.phases.any()) {
+    phases = listed_phases(train.phases, data.batch_size);
+  } else {
+    if (train.resize.from < 1) phases = growing_phases(train.resize, data.image_size);
+    for (TrainingStage& phase : phases) phase.batch_size = data.batch_size;
+  }
+  for (TrainingStage& phase : phases) {
+    phase.images.trivial_augment = data.trivial_augment;
+    phase.images.erasing = static_cast<float>(data.random_erasing);
+  }
+  return phases;
 }
 
 Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize requested) {
@@ -123,9 +126,9 @@ Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize request
            {extent_names::width, size.width}}};
 }
 
-std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data) {
+std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const DatasetInfo& data) {
   std::vector<Bucket> buckets;
-  for (const TrainingStage& phase : configured_phases(config)) {
+  for (const TrainingStage& phase : phases) {
     buckets.push_back(full_bucket(phase.batch_size, data, phase.images.size));
   }
   const auto extent = [](const Bucket& bucket) {
@@ -166,43 +169,38 @@ std::int64_t StepCounts::steps_until(double epochs) const {
   return phase->first_step + std::llround(epochs * static_cast<double>(phase->steps_per_epoch)) - phase->steps_before;
 }
 
-StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training, OutputUse use) {
-  const bool trains = use == OutputUse::training;
-  if (trains && ranks.world_size() > 1 && !config.data.drop_last) {
+StepCounts count_steps(const TrainConfig& train, std::vector<TrainingStage> phases, const LoaderOptions& loader,
+                       const Dataset& training, OutputUse use) {
+  const bool trains = use == OutputUse::training, keeps_last = loader.remainder == Remainder::keep;
+  if (trains && loader.world_size > 1 && keeps_last) {
     fail_usage("data.drop_last: false is not exact with {} ranks, whose parts of an epoch's last batch would differ",
-               ranks.world_size());
+               loader.world_size);
   }
-  StepCounts counts;
-  counts.phases = configured_phases(config);
+  StepCounts counts{std::move(phases)};
   for (TrainingStage& phase : counts.phases) {
-    LoaderOptions options = loader_options(config, phase, ranks);
+    LoaderOptions options = in_phase(loader, phase);
     options.workers = 0;
     const bool is_short = training.size() < options.batch_size * options.world_size;
     const std::int64_t batches = !trains && is_short ? 1 : Loader(training, options).batches_per_epoch();
-    phase.micro_batches = phase.last_micro_batches = config.train.accumulate_steps;
+    phase.micro_batches = phase.last_micro_batches = train.accumulate_steps;
     phase.steps_per_epoch = batches / phase.micro_batches;
-    if (const std::int64_t left_over = batches % phase.micro_batches; left_over > 0 && !config.data.drop_last) {
+    if (const std::int64_t left_over = batches % phase.micro_batches; left_over > 0 && keeps_last) {
       ++phase.steps_per_epoch;
       phase.last_micro_batches = left_over;
     }
     if (phase.steps_per_epoch == 0 && !trains) phase.steps_per_epoch = 1;
     if (phase.steps_per_epoch == 0) {
-      fail_usage("train.accumulate_steps: {} batches are fewer than a step of {}", batches,
-                 config.train.accumulate_steps);
+      fail_usage("train.accumulate_steps: {} batches are fewer than a step of {}", batches, train.accumulate_steps);
     }
   }
-  lay_out(counts, config.train);
+  lay_out(counts, train);
   return counts;
 }
 
-LoaderOptions loader_options(const Config& config, const TrainingStage& phase, const Ranks& ranks) {
-  LoaderOptions options = loader_options(config, Split::train);
-  options.batch_size = phase.batch_size;
-  options.images = phase.images;
-  options.images.trivial_augment = config.data.trivial_augment;
-  options.images.erasing = static_cast<float>(config.data.random_erasing);
-  ranks.shard(options);
-  return options;
+LoaderOptions in_phase(LoaderOptions loader, const TrainingStage& phase) {
+  loader.batch_size = phase.batch_size;
+  loader.images = phase.images;
+  return loader;
 }
 
 std::string phase_text(const TrainingStage& phase) {

@@ -4,13 +4,14 @@
 #include "core/config/config.h"
 #include "core/data/loader/loader.h"
 #include "core/model/model.h"
-#include "core/train/ranks.h"
-#include "core/train/settings.h"
 
 #include <string>
 #include <vector>
 
 namespace ptrain {
+
+/// What a run is for: evaluations take no training step.
+enum class OutputUse { training, evaluation };
 
 /// The unit of a phase's end.
 enum class PhaseUnit { share, epochs, steps };
@@ -21,6 +22,7 @@ struct TrainingStage {
   double lr_scale = 1;          // multiplies the schedule's rate
   double until = 1;             // its end, in `unit`; the last phase ends with training
   PhaseUnit unit = PhaseUnit::share;
+  bool is_listed = false;  // in train.phases
 
   // Computed by count_steps:
   std::int64_t first_step = 0, steps = 0;
@@ -30,13 +32,13 @@ struct TrainingStage {
 };
 
 /// The phases of train.phases or train.resize; one phase if neither is set.
-std::vector<TrainingStage> configured_phases(const Config& config);
+std::vector<TrainingStage> configured_phases(const TrainConfig& train, const DataConfig& data);
 
 /// The extents of batches of `rows` samples of maximum length; images of `size`, or the data's own if empty.
 Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize size = {});
 
-/// The batch extents of all phases, the one with the most pixels or rows first; `data` provides the default size.
-std::vector<Bucket> phase_buckets(const Config& config, const DatasetInfo& data);
+/// Their batch extents, the one with the most pixels or rows first; `data` provides the default size.
+std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const DatasetInfo& data);
 
 /// The position in the data before a step.
 struct DataPosition {
@@ -62,12 +64,13 @@ struct StepCounts {
   std::int64_t steps_until(double epochs) const;
 };
 
-/// Throws Error{usage} when an epoch of `training` makes no step or cannot be divided evenly, or a phase has no step.
-StepCounts count_steps(const Config& config, const Ranks& ranks, const Dataset& training,
-                       OutputUse use = OutputUse::training);
+/// `loader` is a rank's. Throws Error{usage} when an epoch of `training` makes no step or cannot be divided evenly, or
+/// a phase has no step.
+StepCounts count_steps(const TrainConfig& train, std::vector<TrainingStage> phases, const LoaderOptions& loader,
+                       const Dataset& training, OutputUse use = OutputUse::training);
 
-/// Options of this rank's loader in a phase.
-LoaderOptions loader_options(const Config& config, const TrainingStage& phase, const Ranks& ranks);
+/// The options of a rank's loader in a phase.
+LoaderOptions in_phase(LoaderOptions loader, const TrainingStage& phase);
 
 /// "128 px, batch 64".
 std::string phase_text(const TrainingStage& phase);

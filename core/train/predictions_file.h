@@ -1,7 +1,6 @@
 // Writes the predictions of an evaluation, sample by sample, as predictions.jsonl.
 #pragma once
 
-#include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/tasks/prediction.h"
 
@@ -14,11 +13,6 @@ namespace ptrain {
 /// The predictions in the form that ranks exchange: everything that write_predictions() reads.
 std::string pack_predictions(const std::vector<Prediction>& predictions);
 std::vector<Prediction> unpack_predictions(const std::string& packed);
-
-/// The path of a run's predictions.
-inline std::filesystem::path predictions_path(const Config& config) {
-  return std::filesystem::path(config.output.dir) / "predictions.jsonl";
-}
 
 /// Writes one line per prediction, in the order of the samples; writes the whole file or nothing: index, the sample's
 /// origin (the picture's file, or file and line or record), label, prediction, probability, error and the text.

@@ -141,14 +141,14 @@ void Ranks::require_equal_parameters(const Variables& variables, std::int64_t st
 
 double Ranks::waited_seconds() const { return several() ? communicator_->times().waited_seconds : 0.0; }
 
-std::shared_ptr<Collectives> make_gradient_collectives(const Config& config, Backend& backend,
+std::shared_ptr<Collectives> make_gradient_collectives(const DistConfig& dist, Backend& backend,
                                                        Communicator* communicator) {
   if (communicator == nullptr) return nullptr;
-  if (config.dist.sync_batch_norm && !backend.kernels().syncs_batch_norm()) {
+  if (dist.sync_batch_norm && !backend.kernels().syncs_batch_norm()) {
     fail_usage("dist.sync_batch_norm: is supported on device cpu only");
   }
   std::shared_ptr<Collectives> collectives = backend.make_collectives(*communicator);
-  if (config.dist.reproducible && !collectives->adds_in_rank_order()) {
+  if (dist.reproducible && !collectives->adds_in_rank_order()) {
     fail_usage("dist.reproducible: is supported on device cpu only; {} adds in its own order", collectives->engine());
   }
   return collectives;

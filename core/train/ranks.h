@@ -85,7 +85,7 @@ class Ranks {
 
 /// The collectives that exchange gradients; null with one rank. Both arguments must outlive them. Throws Error{usage}
 /// for keys that the backend does not support.
-std::shared_ptr<Collectives> make_gradient_collectives(const Config& config, Backend& backend,
+std::shared_ptr<Collectives> make_gradient_collectives(const DistConfig& dist, Backend& backend,
                                                        Communicator* communicator);
 
 }  // namespace ptrain

@@ -3,7 +3,7 @@
 #include "core/comm/bench.h"
 #include "core/config/config_enums.h"
 #include "core/train/amp_choice.h"
-#include "core/train/settings.h"
+#include "core/train/options_from_config.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 #include "core/train/scaling.h"
 
 #include "core/base/errors.h"
-#include "core/train/settings.h"
 
 #include <map>
 
@@ -23,15 +22,13 @@ double count_bytes(const Graph& graph, const Node& start) {
 
 }  // namespace
 
-MeasuredStep measured_step(const Config& config, DType preferred, const Model& model, const nlohmann::json& report) {
+MeasuredStep measured_step(const StepOptions& options, std::int64_t rows, const Model& model,
+                           const nlohmann::json& report) {
   const nlohmann::json latency = report.value("latency_ms", nlohmann::json());
   if (!latency.is_object()) fail_usage("the report has no latency_ms: it measured no step");
   if (!report.value("distributed", nlohmann::json()).is_null())
     fail_usage("the report is from several ranks, expected one");
-  PipelineOptions options = training_options(config, preferred);
-  options.distribution = distribution_options(config, 2);  // buckets do not depend on the number of ranks
-  const Graph forward = build_with_losses(model, *make_task(config), config.data.batch_size, Mode::training).graph;
-  const Graph graph = build_training_graph(forward, options).graph;
+  const Graph graph = build_step(model, options, rows);
 
   const std::map<std::string, double> nodes = measured_nodes(report);
   const auto weight = [&](const Node& node) {

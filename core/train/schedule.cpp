@@ -1,5 +1,7 @@
 #include "core/train/schedule.h"
 
+#include "core/train/phases.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -28,7 +30,7 @@ double Schedule::at(std::int64_t step) const {
   if (step < warmup_steps) return lr * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
   const std::int64_t decay_steps = std::max<std::int64_t>(1, total_steps - warmup_steps);
   const double progress = std::min(1.0, static_cast<double>(step - warmup_steps) / static_cast<double>(decay_steps));
-  switch (kind) {
+  switch (name) {
     case ScheduleKind::cosine:
       return end_lr + (lr - end_lr) * cosine_fall(progress);
     case ScheduleKind::linear:
@@ -51,6 +53,13 @@ double Schedule::at(std::int64_t step) const {
       break;
   }
   return lr;
+}
+
+Schedule make_schedule(const TrainConfig& train, const StepCounts& counts) {
+  Schedule schedule{train.schedule, train.optimizer.lr, counts.total_steps, {}};
+  schedule.warmup_steps = schedule.count_warmup(counts.total_steps);
+  for (const double epoch : schedule.milestones) schedule.milestone_steps.push_back(counts.steps_until(epoch));
+  return schedule;
 }
 
 }  // namespace ptrain

@@ -1,25 +1,20 @@
 // Learning rate schedules.
 #pragma once
 
-#include "core/base/enums.h"
+#include "core/config/config.h"
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 namespace ptrain {
 
-struct Schedule {
-  ScheduleKind kind = ScheduleKind::constant;
+struct StepCounts;
+
+/// train.schedule in steps: warmup_steps are those of warmup_ratio too.
+struct Schedule : ScheduleConfig {
   double lr = 0.1;
-  double end_lr = 0;              // cosine, linear, polynomial and warmup_stable_decay: at the last step
-  std::int64_t warmup_steps = 0;  // linear from lr / warmup_steps up to lr
   std::int64_t total_steps = 1;
   std::vector<std::int64_t> milestone_steps;  // piecewise: lr is multiplied by gamma at each
-  double gamma = 0.1;
-  double power = 1;           // polynomial
-  double stable_ratio = 0.8;  // warmup_stable_decay: fraction of the steps after warm-up that keep lr
-  DecayShape decay_shape = DecayShape::linear;
 
   /// The learning rate of step `step`, counted from 0. Warm-up comes first; schedules with an end then run to
   /// total_steps, with p from 0 to 1:
@@ -35,5 +30,8 @@ struct Schedule {
   /// 5.3, whose peak d^-0.5 warmup^-0.5 is lr; fairseq inverse_sqrt).
   double at(std::int64_t step) const;
 };
+
+/// The schedule of a training of these steps.
+Schedule make_schedule(const TrainConfig& train, const StepCounts& counts);
 
 }  // namespace ptrain

@@ -6,7 +6,6 @@
 #include "core/runtime/feeder.h"
 #include "core/tasks/loss_divisor.h"
 #include "core/train/input/mix.h"
-#include "core/train/settings.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,20 +26,20 @@ void lengthen(double seconds, double percent) {
 
 }  // namespace
 
-StepRunner::StepRunner(const Config& config, Backend& backend, TrainingPlans& plans, Ranks& ranks,
-                       const StepCounts& counts, OnStep on_step)
-    : config_(config),
+StepRunner::StepRunner(const TrainConfig& train, const OutputConfig& output, Backend& backend, TrainingPlans& plans,
+                       Ranks& ranks, const StepCounts& counts, OnStep on_step)
+    : train_(train),
       backend_(backend),
       plans_(plans),
       ranks_(ranks),
       counts_(counts),
-      schedule_(make_schedule(config, counts)),
+      schedule_(make_schedule(train, counts)),
       on_step_(std::move(on_step)) {
-  if (config.output.trace && ranks.is_main()) {
-    trace_.emplace(config.train.measure_after_steps, traced_steps, counts.total_steps);
+  if (output.trace && ranks.is_main()) {
+    trace_.emplace(train.measure_after_steps, traced_steps, counts.total_steps);
   }
   for (StepInFlight& step : steps_) {
-    for (std::int64_t i = 0; i < config_.train.accumulate_steps; ++i) {
+    for (std::int64_t i = 0; i < train_.accumulate_steps; ++i) {
       step.losses.push_back(backend_.memory().make_readback(sizeof(float)));
       for (std::size_t term = 0; term < plans.loss_terms().size(); ++term) {
         step.terms.push_back(backend_.memory().make_readback(sizeof(float)));
@@ -107,7 +106,7 @@ void StepRunner::launch_micro_step(Loader& loader, std::int64_t step, Pass last,
 }
 
 void StepRunner::run_plan(Plan& plan, Pass last, StepInFlight& launched) {
-  plan.time_nodes(launched.traced || config_.output.per_op);
+  plan.time_nodes(launched.traced || plans_.options().per_op);
   const double begin = clock_.seconds();
   plan.run(Pass::forward, last);
   if (!launched.traced) return;
@@ -139,9 +138,9 @@ const Batch& StepRunner::without_padding(const Batch& batch) {
 }
 
 const Batch& StepRunner::mixed(const Batch& batch) {
-  if (!mixes(config_.train)) return batch;
+  if (!mixes(train_)) return batch;
   const std::int64_t number = batch.index * ranks_.world_size() + ranks_.rank();
-  mixed_ = mix_rows(batch, draw_mix(config_, find_image_size(batch), batch.epoch, number));
+  mixed_ = mix_rows(batch, draw_mix(train_, seed(), find_image_size(batch), batch.epoch, number));
   return mixed_;
 }
 
@@ -160,12 +159,12 @@ void StepRunner::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) co
     // Packed tokens have no index in the whole step's batch to number a mask's elements by: parts differ in the number
     // of the step.
     const bool packed = plan.has_input(tensor_names::offsets);
-    const std::array<std::int64_t, 3> rng{config_.seed, packed ? step | part << 32 : step, packed ? 0 : part};
+    const std::array<std::int64_t, 3> rng{seed(), packed ? step | part << 32 : step, packed ? 0 : part};
     plan.write_input(tensor_names::rng, rng.data(), sizeof rng);
   }
   if (plan.has_input(flat::micro_step)) {
     // When micro-batches are summed in the data's order, rank 0 has the sum so far.
-    const bool starts_afresh = config_.dist.reproducible && ranks_.rank() != 0;
+    const bool starts_afresh = ranks_.rank() != 0 && plans_.options().step.passes.distribution->reproducible;
     const auto index = static_cast<std::int32_t>(starts_afresh ? 0 : micro);
     plan.write_input(flat::micro_step, &index, sizeof index);
   }
@@ -178,7 +177,7 @@ void StepRunner::feed_weights(Plan& plan, std::span<const double> weights, Pass 
   if (!ranks_.several() && weights.front() > 0) {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0) / weights.front();
     fed[0] = static_cast<float>(weights.back() / weights.front());
-    if (last == Pass::update) fed[1] = static_cast<float>(static_cast<double>(config_.train.accumulate_steps) / sum);
+    if (last == Pass::update) fed[1] = static_cast<float>(static_cast<double>(train_.accumulate_steps) / sum);
   }
   plan.write_input(flat::micro_weights, fed.data(), sizeof fed);
 }
@@ -194,7 +193,7 @@ void StepRunner::finish(StepInFlight& launched) {
   read_losses(launched);
   // Overlapping steps are timed from one's end to the next one's.
   const double begin = std::max(launched.started, last_finish_);
-  if (config_.train.test_delay_percent > 0) lengthen(clock_.seconds() - begin, config_.train.test_delay_percent);
+  if (train_.test_delay_percent > 0) lengthen(clock_.seconds() - begin, train_.test_delay_percent);
   mine.step_seconds = clock_.seconds() - begin;
   mine.elapsed_seconds = clock_.seconds();
   mine.waited_seconds = ranks_.waited_seconds() - launched.waited_before;

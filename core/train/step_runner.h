@@ -33,8 +33,8 @@ class StepRunner {
   using OnStep = std::function<void(const TrainObserver::Step& step, std::span<const RankStep> by_rank)>;
 
   /// `plans` are allocated and hold the starting state. All but `counts` must outlive it.
-  StepRunner(const Config& config, Backend& backend, TrainingPlans& plans, Ranks& ranks, const StepCounts& counts,
-             OnStep on_step);
+  StepRunner(const TrainConfig& train, const OutputConfig& output, Backend& backend, TrainingPlans& plans, Ranks& ranks,
+             const StepCounts& counts, OnStep on_step);
 
   /// Launches step `step`, counted from 0, on the loader's next batches, and finishes the one before it. An
   /// asynchronous device gets the launches before the host waits for the previous step's loss; the CPU is done when it
@@ -44,7 +44,7 @@ class StepRunner {
   void finish();
 
   const LossScales& loss_scales() const { return loss_scales_; }
-  /// On rank 0, if the configuration requests one.
+  /// On rank 0, if output.trace is set.
   const std::optional<Trace>& trace() const { return trace_; }
 
  private:
@@ -77,14 +77,15 @@ class StepRunner {
   const Batch& mixed(const Batch& batch);
   /// Sets the inputs that differ between steps and micro-batches, apart from the batch.
   void feed_step(Plan& plan, std::int64_t step, std::int64_t micro) const;
-  bool accumulates() const { return config_.train.accumulate_steps > 1; }
+  std::int64_t seed() const { return static_cast<std::int64_t>(plans_.options().loader.seed); }
+  bool accumulates() const { return train_.accumulate_steps > 1; }
   void feed_weights(Plan& plan, std::span<const double> weights, Pass last) const;
   void finish(StepInFlight& launched);
   void read_losses(StepInFlight& launched) const;
   TrainObserver::Step shown(const StepInFlight& launched, std::span<const RankStep> by_rank) const;
   void read_loss_scale(StepInFlight& launched);
 
-  const Config& config_;
+  const TrainConfig& train_;
   Backend& backend_;
   TrainingPlans& plans_;
   Ranks& ranks_;

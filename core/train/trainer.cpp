@@ -6,13 +6,14 @@
 #include "core/config/config_enums.h"
 #include "core/io/atomic_file.h"
 #include "core/io/replace_folder.h"
+#include "core/io/run_files.h"
 #include "core/runtime/model_artifact.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/find_metric.h"
 #include "core/train/input/image_decoders.h"
 #include "core/train/input/phased_loader.h"
+#include "core/train/options_from_config.h"
 #include "core/train/plans/memory_estimate.h"
-#include "core/train/settings.h"
 
 #include <algorithm>
 #include <array>
@@ -31,13 +32,18 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       observer_(observer),
       ranks_(communicator),
       timer_(backend.instruments(), ranks_, observer),
-      gradients_(make_gradient_collectives(config, backend, communicator)),
-      decoders_(image_decoders(config, backend, ranks_)),
-      plans_(config, backend, model, ranks_, gradients_.get(), observer),
+      gradients_(make_gradient_collectives(config.dist, backend, communicator)),
+      decoders_(image_decoders(config.data, backend, ranks_)),
+      plans_(training_plan_options(config, backend.kernels().preferred_low_precision(), ranks_), backend, model, ranks_,
+             gradients_.get(), observer),
       checkpoints_(config, std::move(config_hash), model, ranks_, training),
-      best_(config) {}
+      best_(config.output.keep_best, config.train.patience,
+            std::filesystem::path(config.output.dir) / run_files::best) {}
 
-void Trainer::check_memory() const { require_memory(config_, backend_, model_, ranks_, 0); }
+void Trainer::check_memory(std::int64_t workspace_bytes) const {
+  if (config_.output.save) workspace_bytes += saving_bytes(backend_.memory(), model_);
+  require_memory(plans_.options().step, plans_.options().phases, backend_, model_, ranks_, workspace_bytes);
+}
 
 void Trainer::compile() {
   const InterruptibleWork interruptible;
@@ -51,17 +57,18 @@ void Trainer::flush_notes() {
 
 void Trainer::prepare(OutputUse use) {
   const bool others_take_it_too = ranks_.several() && backend_.memory().host_reads_device();
-  if (!others_take_it_too) require_memory(config_, backend_, model_, ranks_, plans_.figures().workspace_bytes);
+  if (!others_take_it_too) check_memory(plans_.figures().workspace_bytes);
   plans_.allocate();
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
   best_.restore(start_.best);
-  counts_ = count_steps(config_, ranks_, training_data_, use);
+  const TrainingPlanOptions& options = plans_.options();
+  counts_ = count_steps(config_.train, options.phases, options.loader, training_data_, use);
   if (use == OutputUse::training) note_long_warm_up();
   step_runner_.emplace(
-      config_, backend_, plans_, ranks_, counts_,
+      config_.train, config_.output, backend_, plans_, ranks_, counts_,
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });
   if (evaluation_data_ != nullptr) {
-    evaluator_.emplace(config_, plans_, *evaluation_data_, decoders_, ranks_, observer_);
+    evaluator_.emplace(config_.eval, config_.output, plans_, *evaluation_data_, decoders_, ranks_, observer_);
     if (best_.wanted()) best_.compare_by(metric_named(config_.output.keep_best, "output.keep_best"));
   }
   for (const NodeProfile& node : plans_.training().profile()) {
@@ -81,7 +88,9 @@ void Trainer::note_long_warm_up() const {
 
 void Trainer::train() {
   const SignalGuard signals;
-  PhasedLoader loader(config_, training_data_, ranks_, counts_, decoders_);
+  LoaderOptions options = plans_.options().loader;
+  options.make_decoder = decoders_;
+  PhasedLoader loader(training_data_, std::move(options), counts_);
   start_training();
   for (std::int64_t step = start_.first_step; step < counts_.total_steps && should_continue(); ++step) {
     announce_stage(step);
@@ -91,8 +100,8 @@ void Trainer::train() {
   if (ok()) step_runner_->finish();
   finish_timing(loader);
   if (ok()) finish_training();
-  device_ = read_device(config_, backend_, plans_.training());
-  device_.peak_flops = measured_peak(config_, backend_, timer_.figures(), ranks_, observer_);
+  device_ = read_device(plans_.options().step, backend_, plans_.training());
+  device_.peak_flops = measured_peak(plans_.options().step, backend_, timer_.figures(), ranks_, observer_);
 }
 
 void Trainer::finish_training() {
@@ -241,7 +250,9 @@ void Trainer::finish_timing(const PhasedLoader& loader) {
   if (decoders_) outcome_.device_decoded = loader.device_decoded();
   outcome_.bad_samples = ranks_.collect(loader.bad_samples());
   if (outcome_.bad_samples.count > 0) observer_.on_note(outcome_.bad_samples.text("training"));
-  outcome_.batch_norm_guard = collect_guard(config_, plans_.training(), ranks_, observer_);
+  if (config_.batch_norm_guard_every_steps > 0) {
+    outcome_.batch_norm_guard = collect_guard(plans_.training(), ranks_, observer_);
+  }
 }
 
 void Trainer::interrupted(std::int64_t step) {
@@ -288,15 +299,17 @@ void Trainer::write_predictions() {
   std::vector<Prediction> predictions = evaluator_->predictions();
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing the predictions");
-  ptrain::write_predictions(predictions_path(config_), *evaluation_data_, std::move(predictions));
+  ptrain::write_predictions(std::filesystem::path(config_.output.dir) / run_files::predictions, *evaluation_data_,
+                            std::move(predictions));
 }
 
 void Trainer::write_trace() {
   if (!step_runner_->trace()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing the trace");
   make_folder(config_.output.dir);
-  step_runner_->trace()->write(trace_path(config_));
-  observer_.on_detail(fmt::format("trace: {}", trace_path(config_).string()));
+  const std::filesystem::path file = std::filesystem::path(config_.output.dir) / run_files::trace;
+  step_runner_->trace()->write(file);
+  observer_.on_detail(fmt::format("trace: {}", file.string()));
 }
 
 void Trainer::write_model(const std::filesystem::path& folder) {

@@ -25,7 +25,7 @@ class Trainer {
 
   /// Throws OutOfMemory, with the plan's size and a batch that fits, when a step would not fit into memory. Fast; call
   /// it before compile(), whose search allocates memory too.
-  void check_memory() const;
+  void check_memory(std::int64_t workspace_bytes = 0) const;
   /// Compiles the plans; result() then has everything that is known before memory is allocated.
   void compile();
   /// Allocates memory and sets up the starting state: initial, loaded or resumed. Throws OutOfMemory likewise, now that

@@ -123,12 +123,12 @@ TEST(Faults, DropoutThatCudnnDoesNotDrawIsAMaskInBothDirections) {
 }
 
 TEST(Faults, WithoutNvjpegTheKeyThatAsksForItIsRefused) {
-  Config config;
-  config.data.source = "image_folder";
-  config.data.decoder = Decoder::gpu;
+  DataConfig data;
+  data.source = "image_folder";
+  data.decoder = Decoder::gpu;
   const auto backend = make_test_backend();
   const Fault fault("no nvJPEG");
-  const std::string message = get_error([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage);
+  const std::string message = get_error([&] { image_decoders(data, *backend, Ranks(nullptr)); }, ExitCode::usage);
   EXPECT_TRUE(message.starts_with("data.decoder: expected cpu or auto, got gpu: libnvjpeg.so.")) << message;
   EXPECT_NE(message.find("pip install nvidia-nvjpeg"), std::string::npos) << message;
 }

@@ -1,5 +1,7 @@
 #include "core/analysis/export/export.h"
 
+#include "core/io/run_files.h"
+
 #include <algorithm>
 #include <cctype>
 #include <ctime>
@@ -18,13 +20,13 @@ const std::vector<Exporter>& exporters() {
 }
 
 ExportInput read_export_input(const std::filesystem::path& path) {
-  const std::filesystem::path file = std::filesystem::is_directory(path) ? path / "report.json" : path;
+  const std::filesystem::path file = std::filesystem::is_directory(path) ? path / run_files::report : path;
   ExportInput input;
   input.report = read_report(file);
-  const bool named_by_folder = file.filename() == "report.json" && file.has_parent_path();
+  const bool named_by_folder = file.filename() == run_files::report && file.has_parent_path();
   input.name = named_by_folder ? file.parent_path().filename().string() : file.stem().string();
   if (!named_by_folder) return input;
-  input.metrics = read_metrics(file.parent_path() / "metrics.jsonl");
+  input.metrics = read_metrics(file.parent_path() / run_files::metrics);
   return input;
 }
 

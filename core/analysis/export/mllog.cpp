@@ -57,10 +57,7 @@ void write_setup(Log& log, const Report& report) {
   log.event(0, "opt_name", enum_name(optimizer.name));
   log.event(0, "opt_base_learning_rate", optimizer.lr);
   log.event(0, "opt_weight_decay", optimizer.weight_decay);
-  const ScheduleConfig& schedule = config.train.schedule;
-  const double share = schedule.warmup_ratio * static_cast<double>(report.progress.planned_steps);
-  log.event(0, "opt_learning_rate_warmup_steps",
-            schedule.warmup_steps > 0 ? schedule.warmup_steps : std::llround(share));
+  log.event(0, "opt_learning_rate_warmup_steps", config.train.schedule.count_warmup(report.progress.planned_steps));
   if (report.data) log.event(0, "train_samples", report.data->training_samples);
   if (report.evaluation) log.event(0, "eval_samples", report.evaluation->eval_samples);
 }

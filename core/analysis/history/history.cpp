@@ -35,11 +35,13 @@ struct CaseHistory {
 /// What defines the case's work, without keys at their defaults, so that new keys make no new configuration.
 json describe_work(const SuiteCase& item) { return item.work.is_null() ? json(item.config_hash) : item.work; }
 
+using MachineNames = std::map<std::string, std::string>;  // by hash
+
 /// Machines' names, with the hash where two have the same name.
-std::map<std::string, std::string> make_machine_names(std::span<const SavedSweep> sweeps) {
+MachineNames make_machine_names(std::span<const SavedSweep> sweeps) {
   std::map<std::string, std::set<std::string>> hashes;
   for (const SavedSweep& sweep : sweeps) hashes[sweep.record.machine.name].insert(sweep.record.machine.hash);
-  std::map<std::string, std::string> names;
+  MachineNames names;
   for (const auto& [name, of] : hashes) {
     for (const std::string& hash : of) names[hash] = of.size() == 1 ? name : fmt::format("{} ({})", name, hash);
   }
@@ -79,8 +81,8 @@ CaseHistory& find_or_add_history(std::vector<CaseHistory>& cases, const CaseHist
   return cases.emplace_back(wanted);
 }
 
-std::vector<CaseHistory> collect_case_histories(std::span<const SavedSweep> sweeps, std::vector<std::string>& notes) {
-  const std::map<std::string, std::string> machines = make_machine_names(sweeps);
+std::vector<CaseHistory> collect_case_histories(std::span<const SavedSweep> sweeps, const MachineNames& machines,
+                                                std::vector<std::string>& notes) {
   std::vector<CaseHistory> cases;
   for (const SavedSweep& sweep : sweeps) {
     for (const SuiteCase& item : sweep.runs.suite->cases) {
@@ -255,8 +257,8 @@ void describe_changes(HistorySeries& series, const std::vector<const SavedSweep*
 }
 
 /// Failure changes of every case of a suite on a machine, whatever its configuration.
-std::vector<FailureChange> find_failure_changes(std::span<const SavedSweep> sweeps, const std::string& since) {
-  const std::map<std::string, std::string> machines = make_machine_names(sweeps);
+std::vector<FailureChange> find_failure_changes(std::span<const SavedSweep> sweeps, const MachineNames& machines,
+                                                const std::string& since) {
   std::map<std::array<std::string, 3>, std::vector<CountsAt>> histories;
   std::map<std::string, std::string> measured;  // by label
   for (const SavedSweep& sweep : sweeps) {
@@ -307,8 +309,9 @@ ExitCode History::outcome() const {
 History find_history(const std::string& folder, std::span<const SavedSweep> sweeps, const HistoryRule& rule) {
   History history{folder, rule, {}};
   const std::string since = find_time(sweeps, rule.since);
+  const MachineNames machines = make_machine_names(sweeps);
   std::vector<std::vector<const SavedSweep*>> measured;
-  for (const CaseHistory& item : collect_case_histories(sweeps, history.notes)) {
+  for (const CaseHistory& item : collect_case_histories(sweeps, machines, history.notes)) {
     const auto add = [&](Response response, const std::optional<MetricInfo>& metric) {
       HistorySeries series = make_series(item, response, metric, measured.emplace_back());
       history.series.push_back(std::move(series));
@@ -322,7 +325,7 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
                                           metrics.front().name, metrics.back().name));
     }
   }
-  history.failures = find_failure_changes(sweeps, since);
+  history.failures = find_failure_changes(sweeps, machines, since);
   const auto varying = std::count_if(history.series.begin(), history.series.end(),
                                      [](const HistorySeries& series) { return series.varies; });
   const double significance = rule.significance / static_cast<double>(std::max<std::ptrdiff_t>(varying, 1));

@@ -4,6 +4,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/base64.h"
 #include "core/io/json_text.h"
+#include "core/io/run_files.h"
 #include "core/report/keep_top_errors.h"
 
 #include <fmt/format.h>
@@ -88,8 +89,8 @@ std::string sample_text(const json& line) {
 }  // namespace
 
 std::string mistakes_section(const MeasuredRun& run) {
-  const fs::path predictions = run.report_file.parent_path() / "predictions.jsonl";
-  if (run.report_file.filename() != "report.json" || !fs::is_regular_file(predictions)) return "";
+  const fs::path predictions = run.report_file.parent_path() / run_files::predictions;
+  if (run.report_file.filename() != run_files::report || !fs::is_regular_file(predictions)) return "";
   HtmlTable table{"Worst errors of the last evaluation: most confident wrong classes, or largest errors of values",
                   {{"Sample"}, {"label"}, {"prediction"}, {"probability or error", true}, {"where"}},
                   {}};

@@ -71,7 +71,7 @@ class TextDataset : public Dataset {
     info_.vocab_size = tokenizer_->vocab_size();
     info_.columns = table_.columns;
     info_.are_pairs = table_.has_second;
-    settings.targets == std::vector<std::string>{tensor_names::values} ? read_values() : read_labels(settings, split);
+    learns(settings.targets, tensor_names::values) ? read_values() : read_labels(settings, split);
     if (has_dev_split(settings)) keep_part(settings, split);
   }
 

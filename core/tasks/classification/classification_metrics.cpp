@@ -66,13 +66,8 @@ std::vector<MetricInfo> ClassificationMetrics::infos(std::int64_t classes, Class
   return infos;
 }
 
-void ClassificationMetrics::add_loss(double mean_loss, std::int64_t samples) {
-  loss_sum_ += mean_loss * real(samples);
-  loss_samples_ += samples;
-}
-
 void ClassificationMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) {
-  if (loss) add_loss(*loss, batch.count);
+  add_loss(loss, batch.count);
   if (!batch.has(tensor_names::labels)) return;
   add(scores.values<float>(tensor_names::logits),
       batch.values<std::int32_t>(tensor_names::labels).first(static_cast<std::size_t>(batch.count)));
@@ -91,7 +86,7 @@ void ClassificationMetrics::add(std::span<const float> logits, std::span<const s
       rank += c != label && !below ? 1 : 0;
       if (scores[c] > scores[best]) best = c;
     }
-    ++samples_;
+    add_samples(1);
     top1_ += rank == 0 ? 1 : 0;
     top5_ += rank < 5 ? 1 : 0;
     ++confusion_[{labels[row], static_cast<std::int32_t>(best)}];
@@ -100,8 +95,8 @@ void ClassificationMetrics::add(std::span<const float> logits, std::span<const s
 }
 
 std::vector<double> ClassificationMetrics::state() const {
-  std::vector<double> state{real(samples_), real(top1_),         real(top5_),
-                            loss_sum_,      real(loss_samples_), static_cast<double>(confusion_.size())};
+  std::vector<double> state = CountedMetrics::state();
+  state.insert(state.end(), {real(top1_), real(top5_), static_cast<double>(confusion_.size())});
   for (const auto& [cell, count] : confusion_) {
     state.insert(state.end(), {static_cast<double>(cell.first), static_cast<double>(cell.second), real(count)});
   }
@@ -110,13 +105,12 @@ std::vector<double> ClassificationMetrics::state() const {
 }
 
 void ClassificationMetrics::merge(std::span<const double> state) {
-  samples_ += std::llround(state[0]);
-  top1_ += std::llround(state[1]);
-  top5_ += std::llround(state[2]);
-  loss_sum_ += state[3];
-  loss_samples_ += std::llround(state[4]);
-  const auto cells = static_cast<std::size_t>(state[5]);
-  state = state.subspan(6);
+  CountedMetrics::merge(state);
+  state = state.subspan(state_size);
+  top1_ += std::llround(state[0]);
+  top5_ += std::llround(state[1]);
+  const auto cells = static_cast<std::size_t>(state[2]);
+  state = state.subspan(3);
   for (std::size_t i = 0; i < cells; ++i) {
     confusion_[{static_cast<std::int32_t>(state[3 * i]), static_cast<std::int32_t>(state[3 * i + 1])}] +=
         std::llround(state[3 * i + 2]);
@@ -160,8 +154,8 @@ ClassificationMetrics::Area ClassificationMetrics::area_under_curve() const {
 }
 
 MetricValue ClassificationMetrics::fraction(const MetricInfo& info, std::int64_t part) const {
-  const double share = ratio(real(part), real(samples_));
-  return measured(info, share, std::sqrt(share * (1 - share) / real(samples_)));
+  const double share = ratio(real(part), real(samples()));
+  return measured(info, share, std::sqrt(share * (1 - share) / real(samples())));
 }
 
 std::vector<MetricValue> ClassificationMetrics::values() const {
@@ -170,7 +164,7 @@ std::vector<MetricValue> ClassificationMetrics::values() const {
     values.push_back(measured(info, std::nullopt));
     if (info.name == "f1") values.back().title += " of class " + name_of(1);
   }
-  if (samples_ == 0) return values;
+  if (samples() == 0) return values;
   const std::vector<ClassCounts> classes = by_class();
   const auto largest = std::max_element(classes.begin(), classes.end(),
                                         [](const ClassCounts& a, const ClassCounts& b) { return a.labels < b.labels; });
@@ -181,7 +175,7 @@ std::vector<MetricValue> ClassificationMetrics::values() const {
     if (one.name == "macro_f1") one.value = mean_f1(classes);
     if (one.name == "mcc") one.value = matthews(classes);
     if (one.name == "majority") one = fraction(one, largest->labels);
-    if (one.name == loss_info().name && loss_samples_ > 0) one.value = mean_loss();
+    if (one.name == loss_info().name) one.value = known_loss();
     if (one.name == "auc") {
       const Area area = area_under_curve();
       one.value = area.value;

@@ -27,7 +27,7 @@ enum class ClassMetricsOrder {
   ranking_first,  // with two classes, the area under the ROC curve: for clicks, where few samples are positive
 };
 
-class ClassificationMetrics final : public Metrics {
+class ClassificationMetrics final : public CountedMetrics {
  public:
   /// Classes without a name in `names` are shown by their number.
   explicit ClassificationMetrics(std::int64_t classes, std::vector<std::string> names = {},
@@ -39,15 +39,11 @@ class ClassificationMetrics final : public Metrics {
   /// `logits` [labels.size(), classes], or scores in the same order. A label's rank is the number of logits above its
   /// own, ties by index; NaN counts as above. Rows whose label is below 0 are skipped.
   void add(std::span<const float> logits, std::span<const std::int32_t> labels);
-  /// Adds a batch's mean loss, weighted by its samples.
-  void add_loss(double mean_loss, std::int64_t samples);
 
   /// Rows without a label are skipped.
   void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
-  std::int64_t samples() const override { return samples_; }
-  double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
 
   /// As scikit-learn defines them (zero_division=0): F1 of class 1 of two; the mean F1 of classes that occur as label
   /// or prediction; Matthews' coefficient for any number of classes (Gorodkin, "Comparing two K-category assignments by
@@ -78,11 +74,8 @@ class ClassificationMetrics final : public Metrics {
   std::int64_t classes_;
   std::vector<std::string> names_;
   ClassMetricsOrder order_;
-  std::int64_t samples_ = 0;
   std::int64_t top1_ = 0;
   std::int64_t top5_ = 0;
-  double loss_sum_ = 0;
-  std::int64_t loss_samples_ = 0;                                            // 0: the loss is unknown
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion_;  // by label and prediction
   std::vector<Scored> scored_;                                               // for two classes
 };

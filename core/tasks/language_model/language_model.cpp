@@ -14,7 +14,7 @@ void LanguageModel::check(const Config& config, const RejectKey& reject) const {
   if (config.model.classes > 1) {
     reject("model.classes", model + " predicts the next token of running text, which has no classes");
   }
-  reject_class_keys(config, reject, fmt::format("is for classes, which {} does not have", model));
+  reject_class_keys(config.data, reject, fmt::format("is for classes, which {} does not have", model));
   if (config.output.predictions) {
     reject("output.predictions", fmt::format("lists samples with a label, which {} does not have", model));
   }

@@ -10,21 +10,14 @@ std::vector<MetricInfo> LanguageModelMetrics::infos() {
 }
 
 void LanguageModelMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& /*scores*/) {
-  loss_sum_ += loss.value() * static_cast<double>(batch.count);
-  samples_ += batch.count;
-}
-
-std::vector<double> LanguageModelMetrics::state() const { return {static_cast<double>(samples_), loss_sum_}; }
-
-void LanguageModelMetrics::merge(std::span<const double> state) {
-  samples_ += std::llround(state[0]);
-  loss_sum_ += state[1];
+  add_samples(batch.count);
+  add_loss(loss.value(), batch.count);
 }
 
 std::vector<MetricValue> LanguageModelMetrics::values() const {
   constexpr double most = 700;  // its exponential is finite
   const std::vector<MetricInfo> all = infos();
-  if (samples_ == 0) return {measured(all[0], {}), measured(all[1], {})};
+  if (samples() == 0) return {measured(all[0], {}), measured(all[1], {})};
   return {measured(all[0], std::exp(std::min(mean_loss(), most))), measured(all[1], mean_loss())};
 }
 

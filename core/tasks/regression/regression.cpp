@@ -16,7 +16,7 @@ void Regression::check(const Config& config, const RejectKey& reject) const {
   if (config.model.classes > 1) {
     reject("model.classes", fmt::format("model.head regression has 1 value, got {}", config.model.classes));
   }
-  reject_class_keys(config, reject, reason);
+  reject_class_keys(config.data, reject, reason);
   if (config.train.label_smoothing > 0) reject("train.label_smoothing", reason);
 }
 

@@ -18,7 +18,7 @@ constexpr float auxiliary_weight = 0.5f;
 void Segmentation::check(const Config& config, const RejectKey& reject) const {
   constexpr const char* reason = "is for images with one class each, here each pixel has one";
   if (config.model.classes == 1) reject("model.classes", "expected at least 2, or 0 to take the data's, got 1");
-  reject_class_keys(config, reject, reason);
+  reject_class_keys(config.data, reject, reason);
   if (config.train.mixup > 0) reject("train.mixup", reason);
   if (config.train.cutmix > 0) reject("train.cutmix", reason);
 }

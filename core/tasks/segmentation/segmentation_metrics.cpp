@@ -32,22 +32,19 @@ void SegmentationMetrics::add_batch(const Batch& batch, std::optional<double> lo
       ++confusion_[static_cast<std::size_t>(labels[i]) * classes + prediction];
     }
   }
-  samples_ += batch.count;
-  has_loss_ = has_loss_ || loss.has_value();
-  loss_sum_ += loss.value_or(0) * static_cast<double>(batch.count);
+  add_samples(batch.count);
+  add_loss(loss, batch.count);
 }
 
 std::vector<double> SegmentationMetrics::state() const {
-  std::vector<double> state{static_cast<double>(samples_), loss_sum_, has_loss_ ? 1.0 : 0.0};
+  std::vector<double> state = CountedMetrics::state();
   for (const std::int64_t count : confusion_) state.push_back(static_cast<double>(count));  // exact below 2^53
   return state;
 }
 
 void SegmentationMetrics::merge(std::span<const double> state) {
-  samples_ += std::llround(state[0]);
-  loss_sum_ += state[1];
-  has_loss_ = has_loss_ || state[2] > 0;
-  for (std::size_t i = 0; i < confusion_.size(); ++i) confusion_[i] += std::llround(state[3 + i]);
+  CountedMetrics::merge(state);
+  for (std::size_t i = 0; i < confusion_.size(); ++i) confusion_[i] += std::llround(state[state_size + i]);
 }
 
 std::vector<MetricValue> SegmentationMetrics::values() const {
@@ -69,7 +66,7 @@ std::vector<MetricValue> SegmentationMetrics::values() const {
   }
   const auto mean = [](double sum, double count) { return count > 0 ? std::optional(sum / count) : std::nullopt; };
   return {measured(all[0], mean(overlaps, occurring)), measured(all[1], mean(right, pixels)),
-          measured(all[2], has_loss_ ? mean(loss_sum_, static_cast<double>(samples_)) : std::nullopt)};
+          measured(all[2], known_loss())};
 }
 
 }  // namespace ptrain

@@ -12,7 +12,7 @@ namespace ptrain {
 /// The index of the largest of a pixel's logits, the first of equal ones.
 std::int32_t likeliest_class(std::span<const float> logits);
 
-class SegmentationMetrics final : public Metrics {
+class SegmentationMetrics final : public CountedMetrics {
  public:
   explicit SegmentationMetrics(std::int64_t classes)
       : classes_(classes), confusion_(static_cast<std::size_t>(classes * classes)) {}
@@ -23,8 +23,6 @@ class SegmentationMetrics final : public Metrics {
   void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
-  std::int64_t samples() const override { return samples_; }
-  double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
   /// The mean intersection over union of the classes that occur as label or prediction (Everingham et al., "The PASCAL
   /// visual object classes challenge", 2010); the fraction of correct pixels.
   std::vector<MetricValue> values() const override;
@@ -32,9 +30,6 @@ class SegmentationMetrics final : public Metrics {
  private:
   std::int64_t classes_;
   std::vector<std::int64_t> confusion_;  // [label, prediction], pixels
-  std::int64_t samples_ = 0;
-  double loss_sum_ = 0;
-  bool has_loss_ = false;
 };
 
 }  // namespace ptrain

@@ -2,10 +2,9 @@
 
 namespace ptrain {
 
-std::vector<float> class_weights(const Config& config, const Dataset& training) {
-  const ClassWeights& requested = config.data.class_weights;
+std::vector<float> class_weights(const ClassWeights& requested, std::int64_t classes, const Dataset& training) {
   if (!requested.balanced) return {requested.given.begin(), requested.given.end()};
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(config.model.classes));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(classes));
   for (std::int64_t i = 0; i < training.size(); ++i) ++counts[static_cast<std::size_t>(training.label(i))];
   const double share = static_cast<double>(training.size()) / static_cast<double>(counts.size());
   std::vector<float> weights;

@@ -8,8 +8,8 @@
 
 namespace ptrain {
 
-/// By class, from data.class_weights; empty if not set. balanced: n / (classes * n_c), for the n samples of `training`
+/// By class, as `requested`; empty if not set. balanced: n / (classes * n_c), for the n samples of `training`
 /// (scikit-learn's definition), and 1 for a class without samples.
-std::vector<float> class_weights(const Config& config, const Dataset& training);
+std::vector<float> class_weights(const ClassWeights& requested, std::int64_t classes, const Dataset& training);
 
 }  // namespace ptrain

@@ -11,8 +11,8 @@ namespace {
 
 }  // namespace
 
-MakeImageDecoder image_decoders(const Config& config, Backend& backend, const Ranks& ranks) {
-  if (config.data.decoder != Decoder::gpu || !find_source_row(config.data.source).entry.has_encoded_images()) return {};
+MakeImageDecoder image_decoders(const DataConfig& data, Backend& backend, const Ranks& ranks) {
+  if (data.decoder != Decoder::gpu || !find_source_row(data.source).entry.has_encoded_images()) return {};
   // A loader's allocation on a device may wait for sums that wait for other ranks.
   if (ranks.world_size() > 1) reject(fmt::format("it supports one rank, here are {}", ranks.world_size()));
   MakeImageDecoder decoders;

@@ -9,6 +9,6 @@ namespace ptrain {
 
 /// The device's decoders if data.decoder is gpu and applies; empty: the host decodes. Throws Error{usage} saying why
 /// they are unavailable.
-MakeImageDecoder image_decoders(const Config& config, Backend& backend, const Ranks& ranks);
+MakeImageDecoder image_decoders(const DataConfig& data, Backend& backend, const Ranks& ranks);
 
 }  // namespace ptrain

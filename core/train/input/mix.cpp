@@ -36,9 +36,9 @@ class Draws {
 
 }  // namespace
 
-MixDraw draw_mix(const Config& config, ImageSize size, std::int64_t epoch, std::int64_t number) {
-  const double mixup = config.train.mixup, cutmix = config.train.cutmix;
-  Draws draws(config.seed, epoch, number);
+MixDraw draw_mix(const TrainConfig& train, std::int64_t seed, ImageSize size, std::int64_t epoch, std::int64_t number) {
+  const double mixup = train.mixup, cutmix = train.cutmix;
+  Draws draws(seed, epoch, number);
   MixDraw draw;
   draw.cut = cutmix > 0 && (mixup == 0 || draws.uniform() < 0.5);
   draw.share = draws.beta(draw.cut ? cutmix : mixup);

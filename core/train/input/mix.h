@@ -18,7 +18,7 @@ struct MixDraw {
 /// For images of `size`; `number` distinguishes micro-batches, over all ranks. Shares are drawn from Beta(a, a) with a
 /// from train.mixup or train.cutmix (with equal probability if both are set); a rectangle has the other image's share
 /// of the area, clipped to the image, as in torchvision.
-MixDraw draw_mix(const Config& config, ImageSize size, std::int64_t epoch, std::int64_t number);
+MixDraw draw_mix(const TrainConfig& train, std::int64_t seed, ImageSize size, std::int64_t epoch, std::int64_t number);
 
 /// Whether rows of a batch are mixed.
 inline bool mixes(const TrainConfig& train) { return train.mixup > 0 || train.cutmix > 0; }

@@ -8,7 +8,7 @@ Loader& PhasedLoader::at(std::int64_t step) {
   if (enters) enter(phase);
   const auto [epoch, index] = counts_.position(step);
   // With gradient accumulation an epoch may have leftover batches that do not fill a step.
-  const std::int64_t micro_steps = config_.train.accumulate_steps;
+  const std::int64_t micro_steps = counts_.phases[phase].micro_batches;
   if (enters || (index == 0 && micro_steps > 1)) loader_->seek(epoch, index * micro_steps);
   return *loader_;
 }
@@ -17,9 +17,7 @@ void PhasedLoader::enter(std::size_t phase) {
   earlier_bad_samples_ = bad_samples();
   earlier_device_decoded_ = device_decoded();
   loader_.reset();
-  LoaderOptions options = loader_options(config_, counts_.phases[phase], ranks_);
-  options.make_decoder = decoders_;
-  loader_.emplace(data_, options);
+  loader_.emplace(data_, in_phase(options_, counts_.phases[phase]));
   phase_ = phase;
 }
 

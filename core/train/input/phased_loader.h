@@ -9,10 +9,9 @@ namespace ptrain {
 
 class PhasedLoader {
  public:
-  /// All must outlive it.
-  PhasedLoader(const Config& config, const Dataset& data, const Ranks& ranks, const StepCounts& counts,
-               const MakeImageDecoder& decoders)
-      : config_(config), data_(data), ranks_(ranks), counts_(counts), decoders_(decoders) {}
+  /// `options` are a rank's, for any phase. `data` and `counts` must outlive it.
+  PhasedLoader(const Dataset& data, LoaderOptions options, const StepCounts& counts)
+      : data_(data), options_(std::move(options)), counts_(counts) {}
 
   /// The loader whose next batches are for step `step`, counted from 0; steps are consecutive, from any first one. The
   /// reference is valid until the next call.
@@ -27,11 +26,9 @@ class PhasedLoader {
   /// Starts the loader of phase `phase`.
   void enter(std::size_t phase);
 
-  const Config& config_;
   const Dataset& data_;
-  const Ranks& ranks_;
+  const LoaderOptions options_;
   const StepCounts& counts_;
-  const MakeImageDecoder& decoders_;
   std::optional<Loader> loader_;
   std::size_t phase_ = 0;
   BadSamples earlier_bad_samples_;  // of the phases before

@@ -3,7 +3,6 @@
 #include "core/exec/rates.h"
 #include "core/ops/math/statistics_drift.h"
 #include "core/train/measure/step_timer.h"
-#include "core/train/settings.h"
 
 #include <fmt/format.h>
 
@@ -12,34 +11,21 @@
 #include <cmath>
 
 namespace ptrain {
-namespace {
 
-/// The precision of the run's matrix products.
-DType run_precision(const Config& config, const KernelLibrary& kernels) {
-  if (config.amp.level == AmpLevel::O0) return DType::f32;
-  return training_options(config, kernels.preferred_low_precision()).amp.dtype;
-}
-
-}  // namespace
-
-DeviceFigures read_device(const Config& config, Backend& backend, const PlanSet& training) {
+DeviceFigures read_device(const StepOptions& options, Backend& backend, const PlanSet& training) {
   DeviceFigures figures;
   figures.measured_peak_bytes = backend.memory().usage().peak_resident_bytes;
   figures.kernels = training.profile();
-  figures.datasheet_peak_flops = backend.instruments().datasheet_peak_flops(run_precision(config, backend.kernels()),
-                                                                            plan_options(config).kernels);
+  figures.datasheet_peak_flops = backend.instruments().datasheet_peak_flops(options.precision(), options.plan.kernels);
   return figures;
 }
 
-std::optional<double> measured_peak(const Config& config, Backend& backend, const MeasuredSteps& steps,
+std::optional<double> measured_peak(const StepOptions& options, Backend& backend, const MeasuredSteps& steps,
                                     const Ranks& ranks, TrainObserver& observer) {
   if (!worth_a_peak_measurement(ranks.largest(steps.seconds))) return std::nullopt;
   const double achieved = steps.seconds > 0 ? steps.flops / steps.seconds / ranks.world_size() : 0;
   return peak_beside_steps(
-      achieved,
-      [&] {
-        return measure_peak_flops(backend, run_precision(config, backend.kernels()), plan_options(config).kernels);
-      },
+      achieved, [&] { return measure_peak_flops(backend, options.precision(), options.plan.kernels); },
       [&](bool mine) { return ranks.largest(mine ? 1 : 0) > 0; }, observer);
 }
 
@@ -58,9 +44,7 @@ double peak_beside_steps(double achieved, const std::function<double()>& measure
   return peak;
 }
 
-std::optional<GuardFinding> collect_guard(const Config& config, const PlanSet& training, const Ranks& ranks,
-                                          TrainObserver& observer) {
-  if (config.batch_norm_guard_every_steps == 0) return std::nullopt;
+std::optional<GuardFinding> collect_guard(const PlanSet& training, const Ranks& ranks, TrainObserver& observer) {
   const GuardFinding mine = training.guard_finding().value_or(GuardFinding{});
   std::array<double, 1> compared{static_cast<double>(mine.compared)};
   ranks.add_up(compared);

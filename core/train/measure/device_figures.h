@@ -1,9 +1,9 @@
 // Measurements of the device and its plans after training.
 #pragma once
 
-#include "core/config/config.h"
 #include "core/runtime/plan_set.h"
 #include "core/train/measure/step_timer.h"
+#include "core/train/plans/step_options.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
@@ -21,9 +21,9 @@ struct DeviceFigures {
 };
 
 /// Reads all of them but the measured peak.
-DeviceFigures read_device(const Config& config, Backend& backend, const PlanSet& training);
+DeviceFigures read_device(const StepOptions& options, Backend& backend, const PlanSet& training);
 /// The device's peak in FLOP/s, measured now; none if training was too short to justify it. Every rank calls it.
-std::optional<double> measured_peak(const Config& config, Backend& backend, const MeasuredSteps& steps,
+std::optional<double> measured_peak(const StepOptions& options, Backend& backend, const MeasuredSteps& steps,
                                     const Ranks& ranks, TrainObserver& observer);
 
 /// The largest of up to three measurements of a peak in FLOP/s: it is repeated while steps `achieved` more than
@@ -34,7 +34,6 @@ double peak_beside_steps(double achieved, const std::function<double()>& measure
 
 /// The guard findings of all ranks' batch norms in `training`, with a note if the drift is too large; none if nothing
 /// was compared. Every rank calls it.
-std::optional<GuardFinding> collect_guard(const Config& config, const PlanSet& training, const Ranks& ranks,
-                                          TrainObserver& observer);
+std::optional<GuardFinding> collect_guard(const PlanSet& training, const Ranks& ranks, TrainObserver& observer);
 
 }  // namespace ptrain

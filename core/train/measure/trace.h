@@ -1,7 +1,6 @@
 // A timeline of a few steps in Chrome's trace format, which chrome://tracing and ui.perfetto.dev show.
 #pragma once
 
-#include "core/config/config.h"
 #include "core/exec/plan.h"
 
 #include <nlohmann/json.hpp>
@@ -12,11 +11,6 @@
 #include <string>
 
 namespace ptrain {
-
-/// The path of a run's trace.
-inline std::filesystem::path trace_path(const Config& config) {
-  return std::filesystem::path(config.output.dir) / "trace.json";
-}
 
 class Trace {
  public:

@@ -3,7 +3,6 @@
 #include "core/base/errors.h"
 #include "core/passes/memory_plan.h"
 #include "core/train/phases.h"
-#include "core/train/settings.h"
 
 namespace ptrain {
 
@@ -15,13 +14,10 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
-MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const Bucket& batch) {
-  PipelineOptions options = training_options(config, preferred);
-  if (config.dist.ranks > 1) options.distribution = distribution_options(config, static_cast<int>(config.dist.ranks));
-  const Graph graph =
-      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training).graph, options).graph;
+MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, const Bucket& batch) {
+  const Graph graph = build_step(model, step, batch);
   MemoryEstimate estimate;
-  estimate.arena = plan_memory(graph, config.memory_plan ? MemoryReuse::on : MemoryReuse::off).arena_bytes;
+  estimate.arena = plan_memory(graph, step.plan.memory).arena_bytes;
   for (const Value& value : graph.values()) {
     const auto bytes = static_cast<std::int64_t>(value.desc.bytes());
     if (value.storage == Storage::input) estimate.inputs += bytes;
@@ -31,16 +27,15 @@ MemoryEstimate estimate_memory(const Config& config, DType preferred, const Mode
   return estimate;
 }
 
-std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, const Bucket& extents,
-                           std::int64_t bytes) {
+std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bucket& batch, std::int64_t bytes) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
-  const auto fits = [&](std::int64_t batch) {
-    Bucket bucket = extents;
-    bucket.rows = batch;
-    return estimate_memory(config, preferred, model, bucket).total() <= bytes;
+  const auto fits = [&](std::int64_t rows) {
+    Bucket bucket = batch;
+    bucket.rows = rows;
+    return estimate_memory(step, model, bucket).total() <= bytes;
   };
   // A batch of one may not be trainable: batch statistics of one pixel per channel would be of one value.
-  const std::int64_t smallest = std::min<std::int64_t>(2, config.data.batch_size);
+  const std::int64_t smallest = std::min<std::int64_t>(2, batch.rows);
   if (!fits(smallest)) return 0;
   std::int64_t low = smallest, high = 2 * smallest;
   while (high <= most && fits(high)) low = high, high *= 2;
@@ -51,33 +46,26 @@ std::int64_t largest_batch(const Config& config, DType preferred, const Model& m
   return low;
 }
 
-namespace {
-
-/// Host memory for writing the weights, one tensor at a time: as read and in the file's layout.
-std::int64_t saving_bytes(const Config& config, const DeviceMemory& memory, const Model& model) {
-  if (!config.output.save || !memory.host_reads_device()) return 0;
+std::int64_t saving_bytes(const DeviceMemory& memory, const Model& model) {
+  if (!memory.host_reads_device()) return 0;
   std::int64_t largest = 0;
   for (const WeightMapping& mapping : model.weights()) largest = std::max(largest, mapping.external_shape.count());
   return 2 * largest * static_cast<std::int64_t>(sizeof(float));
 }
 
-}  // namespace
-
-void require_memory(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
-                    std::int64_t workspace) {
-  const DType preferred = backend.kernels().preferred_low_precision();
-  workspace += saving_bytes(config, backend.memory(), model);
+void require_memory(const StepOptions& step, std::span<const TrainingStage> phases, Backend& backend,
+                    const Model& model, const Ranks& ranks, std::int64_t workspace) {
   const bool shares_memory = backend.memory().host_reads_device();
   const auto available =
       static_cast<std::int64_t>(backend.memory().available()) / (shares_memory ? ranks.ranks_on_host() : 1);
-  for (const TrainingStage& phase : configured_phases(config)) {
+  for (const TrainingStage& phase : phases) {
     const ImageSize size = phase.images.size;
     const Bucket batch(phase.batch_size, {{extent_names::height, size.height}, {extent_names::width, size.width}});
-    const std::int64_t needed = estimate_memory(config, preferred, model, batch).total() + workspace;
+    const std::int64_t needed = estimate_memory(step, model, batch).total() + workspace;
     if (needed <= available) continue;
-    const std::int64_t fits = largest_batch(config, preferred, model, batch, available - workspace);
-    const std::string what = config.train.phases.any() ? fmt::format("train.phases: {}", phase_text(phase))
-                                                       : fmt::format("data.batch_size: {}", batch.rows);
+    const std::int64_t fits = largest_batch(step, model, batch, available - workspace);
+    const std::string what = phase.is_listed ? fmt::format("train.phases: {}", phase_text(phase))
+                                             : fmt::format("data.batch_size: {}", batch.rows);
     throw OutOfMemory(
         fmt::format("{} needs {} MiB by the memory plan, but {} MiB are available{}: {}", what, needed >> 20,
                     available >> 20, ranks.several() ? " per rank" : "",

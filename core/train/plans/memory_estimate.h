@@ -1,9 +1,10 @@
 // Estimates the memory of a training step before it runs.
 #pragma once
 
-#include "core/config/config.h"
 #include "core/exec/backend.h"
 #include "core/model/model.h"
+#include "core/train/phases.h"
+#include "core/train/plans/step_options.h"
 #include "core/train/ranks.h"
 
 namespace ptrain {
@@ -18,18 +19,19 @@ struct MemoryEstimate {
   std::int64_t total() const { return variables + arena + inputs; }
 };
 
-/// Memory of a training step on such a batch, without kernels' workspace. `preferred`: the low precision of
-/// KernelLibrary::preferred_low_precision().
-MemoryEstimate estimate_memory(const Config& config, DType preferred, const Model& model, const Bucket& batch);
+/// Memory of a training step on such a batch, without kernels' workspace.
+MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, const Bucket& batch);
 
-/// The largest number of rows in a batch of these other extents whose estimate stays within `bytes`; 0 when not even
-/// one does.
-std::int64_t largest_batch(const Config& config, DType preferred, const Model& model, const Bucket& extents,
-                           std::int64_t bytes);
+/// The largest number of rows, from at least two or those of `batch` on, in a batch of its other extents whose estimate
+/// stays within `bytes`; 0 when not even the fewest do.
+std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bucket& batch, std::int64_t bytes);
+
+/// Host memory for writing the weights, one tensor at a time: as read and in the file's layout.
+std::int64_t saving_bytes(const DeviceMemory& memory, const Model& model);
 
 /// Throws OutOfMemory, with the plan's size and a batch that fits, unless a step of each phase plus `workspace` bytes
 /// fits into this rank's memory.
-void require_memory(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
-                    std::int64_t workspace);
+void require_memory(const StepOptions& step, std::span<const TrainingStage> phases, Backend& backend,
+                    const Model& model, const Ranks& ranks, std::int64_t workspace);
 
 }  // namespace ptrain

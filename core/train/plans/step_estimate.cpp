@@ -1,7 +1,6 @@
 #include "core/train/plans/step_estimate.h"
 
 #include "core/ops/text/attention.h"
-#include "core/train/settings.h"
 
 #include <algorithm>
 
@@ -83,17 +82,16 @@ NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rate
   return prediction;
 }
 
-StepEstimate estimate_step_time(const Config& config, const Model& model, const GpuRates& rates) {
-  PipelineOptions options = training_options(config, DType::f16);
-  if (config.fusion == Fusion::full) options.choose_fusion = fuse_where_predicted_faster(rates, config.tf32);
-  const std::int64_t batch = config.data.batch_size, micro_steps = config.train.accumulate_steps;
-  const Graph graph =
-      build_training_graph(build_with_losses(model, *make_task(config), batch, Mode::training).graph, options).graph;
+StepEstimate estimate_step_time(StepOptions options, std::int64_t rows, const Model& model, const GpuRates& rates) {
+  PipelineOptions& passes = options.passes;
+  const bool tf32 = options.plan.kernels.tf32;
+  if (passes.fusion == Fusion::full) passes.choose_fusion = fuse_where_predicted_faster(rates, tf32);
+  const Graph graph = build_step(model, options, rows);
   StepEstimate step;
   for (const Node& node : graph.nodes()) {
     NodeEstimate prediction =
-        estimate_node_time({node.op, graph.input_descs(node), graph.output_descs(node)}, rates, config.tf32);
-    const double runs = node.phase == Pass::update ? 1 : static_cast<double>(micro_steps);
+        estimate_node_time({node.op, graph.input_descs(node), graph.output_descs(node)}, rates, tf32);
+    const double runs = node.phase == Pass::update ? 1 : static_cast<double>(passes.accumulate_steps);
     prediction.name = node.name;
     prediction.cost = {runs * prediction.cost.flops, runs * prediction.cost.bytes};
     prediction.seconds *= runs;
@@ -102,7 +100,7 @@ StepEstimate estimate_step_time(const Config& config, const Model& model, const 
     step.seconds += prediction.seconds;
     step.nodes.push_back(std::move(prediction));
   }
-  step.samples_per_second = static_cast<double>(batch * micro_steps) / step.seconds;
+  step.samples_per_second = static_cast<double>(rows * passes.accumulate_steps) / step.seconds;
   return step;
 }
 

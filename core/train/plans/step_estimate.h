@@ -3,9 +3,9 @@
 #pragma once
 
 #include "core/base/gpu_datasheet.h"
-#include "core/config/config.h"
 #include "core/model/model.h"
 #include "core/passes/fuse_convolutions.h"
+#include "core/train/plans/step_options.h"
 
 #include <string>
 #include <vector>
@@ -33,8 +33,8 @@ struct StepEstimate {
 /// Estimates one run of `problem` on a GPU of these rates.
 NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, bool tf32);
 
-/// Estimates a step of `config` on one GPU whose low precision is fp16 unless `config` names another. Norms are fused
-/// into convolutions (`fusion: full`) in fp16 if that is predicted to be faster.
-StepEstimate estimate_step_time(const Config& config, const Model& model, const GpuRates& rates);
+/// Estimates a step of batches of `rows` samples on one GPU. Norms are fused into convolutions (`fusion: full`) in fp16
+/// if that is predicted to be faster.
+StepEstimate estimate_step_time(StepOptions options, std::int64_t rows, const Model& model, const GpuRates& rates);
 
 }  // namespace ptrain

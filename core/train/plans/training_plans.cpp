@@ -2,10 +2,7 @@
 
 #include "core/exec/fusion_policy.h"
 #include "core/train/input/class_weights.h"
-#include "core/train/input/mix.h"
-#include "core/train/phases.h"
 #include "core/train/plans/memory_estimate.h"
-#include "core/train/settings.h"
 
 #include <algorithm>
 
@@ -17,15 +14,14 @@ constexpr int first_batches = 32;
 
 }  // namespace
 
-TrainingPlans::TrainingPlans(const Config& config, Backend& backend, const Model& model, const Ranks& ranks,
+TrainingPlans::TrainingPlans(TrainingPlanOptions options, Backend& backend, const Model& model, const Ranks& ranks,
                              Collectives* gradients, TrainObserver& observer)
-    : config_(config),
+    : options_(std::move(options)),
       backend_(backend),
       model_(model),
       ranks_(ranks),
       gradients_(gradients),
       observer_(observer),
-      task_(make_task(config)),
       variables_(backend.memory()) {}
 
 void TrainingPlans::compile(const Dataset& training, const Dataset* evaluation) {
@@ -34,25 +30,23 @@ void TrainingPlans::compile(const Dataset& training, const Dataset* evaluation) 
 }
 
 void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluation) {
-  class_weights_ = ptrain::class_weights(config_, training);
-  PlanOptions plan = plan_options(config_);
+  class_weights_ = ptrain::class_weights(options_.class_weights, options_.classes, training);
+  PlanOptions plan = options_.step.plan;
   plan.collectives = gradients_;
   const std::string_view what =
       plan.kernels.exhaustive_search ? "searching for the fastest kernels" : "choosing kernels";
   plan.on_node = [this, what](std::int64_t done, std::int64_t total) { observer_.on_activity(what, done, total); };
-  const std::vector<Bucket> buckets = phase_buckets(config_, training.info());
+  const std::vector<Bucket> buckets = phase_buckets(options_.phases, training.info());
   training_.emplace(training_shapes(plan), buckets.front(), backend_, variables_, plan);
   for (const Bucket& bucket : buckets) training_->for_bucket(bucket);
-  const Cost cost = compile_for_first_batches(*training_, training,
-                                              loader_options(config_, configured_phases(config_).front(), ranks_));
+  const Cost cost = compile_for_first_batches(*training_, training, in_phase(options_.loader, options_.phases.front()));
   if (evaluation != nullptr) {
-    LoaderOptions loader = loader_options(config_, Split::eval);
-    ranks_.shard(loader);
+    const LoaderOptions& loader = options_.evaluation_loader;
     evaluation_.emplace(evaluation_shapes(), full_bucket(loader.batch_size, evaluation->info()), backend_, variables_,
                         plan);
     compile_for_first_batches(*evaluation_, *evaluation, loader);
   }
-  if (config_.output.per_op) training_->enable_profile();
+  if (options_.per_op) training_->enable_profile();
   announce_search();
   count_memory();
   figures_.flops_per_sample = cost.flops / static_cast<double>(buckets.front().rows);
@@ -61,20 +55,19 @@ void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluat
 }
 
 PlanSet::Shapes TrainingPlans::training_shapes(const PlanOptions& plan) {
-  PipelineOptions options = training_options(config_, backend_.kernels().preferred_low_precision());
-  if (config_.fusion == Fusion::full && backend_.kernels().fuses_convolutions()) {
+  PipelineOptions options = options_.step.passes;
+  if (options.fusion == Fusion::full && backend_.kernels().fuses_convolutions()) {
     options.choose_fusion = [this, fuse = fuse_where_faster(backend_, plan.kernels),
                              done = std::int64_t{0}](const FusionChoice& choice) mutable {
       observer_.on_activity("choosing fusions", ++done, 0);
       return fuse(choice);
     };
   }
-  if (ranks_.several()) options.distribution = distribution_options(config_, ranks_.world_size());
   figures_.loss_scaling = options.loss_scaling;
   PlanSet::Shapes shapes;
   shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::training); };
   shapes.build = [this, options](const Bucket& bucket) {
-    LossGraph learnt = build_with_losses(model_, *task_, bucket, Mode::training);
+    LossGraph learnt = build_with_losses(model_, task(), bucket, Mode::training);
     figures_.loss_weights = std::move(learnt.terms);
     PipelineResult built = build_training_graph(learnt.graph, options);
     figures_.amp = built.amp;
@@ -84,11 +77,11 @@ PlanSet::Shapes TrainingPlans::training_shapes(const PlanOptions& plan) {
 }
 
 PlanSet::Shapes TrainingPlans::evaluation_shapes() {
-  const PipelineOptions options = evaluation_options(config_, backend_.kernels().preferred_low_precision());
   PlanSet::Shapes shapes;
   shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::evaluation); };
-  shapes.build = [this, options](const Bucket& bucket) {
-    return build_inference_graph(build_with_losses(model_, *task_, bucket, Mode::evaluation).graph, options).graph;
+  shapes.build = [this](const Bucket& bucket) {
+    return build_inference_graph(build_with_losses(model_, task(), bucket, Mode::evaluation).graph, options_.evaluation)
+        .graph;
   };
   return shapes;
 }

@@ -1,14 +1,12 @@
 // The plans of a run, for training and for evaluation, which share variables and memory.
 #pragma once
 
-#include "core/config/config.h"
 #include "core/data/dataset.h"
-#include "core/data/loader/loader.h"
 #include "core/model/model.h"
 #include "core/passes/amp.h"
-#include "core/passes/pipeline.h"
 #include "core/runtime/plan_set.h"
-#include "core/tasks/task.h"
+#include "core/train/phases.h"
+#include "core/train/plans/step_options.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
@@ -31,11 +29,21 @@ struct PlannedFigures {
   std::map<std::string, float> loss_weights = {};  // by name, for several losses
 };
 
+struct TrainingPlanOptions {
+  StepOptions step;
+  PipelineOptions evaluation;
+  std::vector<TrainingStage> phases;
+  LoaderOptions loader, evaluation_loader;  // this rank's
+  ClassWeights class_weights;
+  std::int64_t classes = 0;
+  bool per_op = false;  // every op of training is timed
+};
+
 class TrainingPlans {
  public:
   /// `gradients` exchanges gradients with the other ranks; null: one rank. All must outlive the plans.
-  TrainingPlans(const Config& config, Backend& backend, const Model& model, const Ranks& ranks, Collectives* gradients,
-                TrainObserver& observer);
+  TrainingPlans(TrainingPlanOptions options, Backend& backend, const Model& model, const Ranks& ranks,
+                Collectives* gradients, TrainObserver& observer);
   TrainingPlans(const TrainingPlans&) = delete;
   TrainingPlans& operator=(const TrainingPlans&) = delete;
 
@@ -49,7 +57,8 @@ class TrainingPlans {
   /// batches' if text is packed or phases differ.
   void note_trained(double flops, std::int64_t samples);
 
-  const Task& task() const { return *task_; }
+  const TrainingPlanOptions& options() const { return options_; }
+  const Task& task() const { return *options_.step.task; }
   Variables& variables() { return variables_; }
   const Variables& variables() const { return variables_; }
   PlanSet& training() { return *training_; }
@@ -73,18 +82,17 @@ class TrainingPlans {
   /// Compiles plans for the first batches, so that few are compiled during steps; returns their mean cost.
   Cost compile_for_first_batches(PlanSet& plans, const Dataset& data, LoaderOptions options);
   bool packs_text() const {
-    return model_.bucket_for({config_.data.batch_size, {{extent_names::tokens, 1}}}, Mode::training).tokens() > 0;
+    return model_.bucket_for({options_.loader.batch_size, {{extent_names::tokens, 1}}}, Mode::training).tokens() > 0;
   }
   void count_memory();
   void announce_search();
 
-  const Config& config_;
+  const TrainingPlanOptions options_;
   Backend& backend_;
   const Model& model_;
   const Ranks& ranks_;
   Collectives* gradients_;
   TrainObserver& observer_;
-  std::unique_ptr<Task> task_;
   PlannedFigures figures_;  // without search_seconds
   std::vector<float> class_weights_;
   Variables variables_;

@@ -5,10 +5,10 @@
 #include "core/config/keys.h"
 #include "core/config/text.h"
 #include "core/io/checkpoint.h"
+#include "core/io/run_files.h"
 #include "core/report/json_file.h"
 #include "core/report/report.h"
-#include "core/train/measure/trace.h"
-#include "core/train/predictions_file.h"
+#include "core/runtime/model_artifact.h"
 
 #include <optional>
 
@@ -17,20 +17,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path metrics_path(const Config& config) { return fs::path(config.output.dir) / "metrics.jsonl"; }
-
-bool has_metrics(const Config& config) {
+bool has_metrics(const fs::path& folder) {
   std::error_code error;
-  const auto size = fs::file_size(metrics_path(config), error);
+  const auto size = fs::file_size(folder / run_files::metrics, error);
   return !error && size > 0;
 }
 
 /// The report that would be overwritten, if its run completed a step or an evaluation.
-std::optional<Report> earlier_report(const Config& config) {
+std::optional<Report> earlier_report(const fs::path& file) {
   std::error_code error;
-  if (!fs::is_regular_file(report_path(config), error)) return std::nullopt;
+  if (!fs::is_regular_file(file, error)) return std::nullopt;
   try {
-    Report report = read_report(report_path(config));
+    Report report = read_report(file);
     if (report.progress.steps == 0 && !report.evaluation) return std::nullopt;
     return report;
   } catch (const Error&) {  // from another program or version: not to be overwritten either
@@ -38,10 +36,10 @@ std::optional<Report> earlier_report(const Config& config) {
   }
 }
 
-bool resumes_here(const Config& config) {
-  if (config.resume == "none") return false;
+bool resumes_here(const std::string& resume, const fs::path& folder) {
+  if (resume == "none") return false;
   std::error_code error;
-  return config.resume == "auto" || fs::equivalent(fs::path(config.resume).parent_path(), config.output.dir, error);
+  return resume == "auto" || fs::equivalent(fs::path(resume).parent_path(), folder, error);
 }
 
 /// "train.steps was 20, is 60"; empty if everything that defines the work is equal.
@@ -65,27 +63,27 @@ std::string description(const std::optional<Report>& report) {
                      report->environment.time);
 }
 
-void remove_earlier(const Config& config) {
-  const fs::path folder = config.output.dir;
-  for (const fs::path& file : {report_path(config), metrics_path(config), folder / "model.safetensors"})
+void remove_earlier(const OutputConfig& output) {
+  const fs::path folder = output.dir, best = folder / run_files::best;
+  for (const fs::path& file : {report_path(output), folder / run_files::metrics, folder / model_files::weights})
     fs::remove(file);
-  if (fs::exists(folder / "best" / "model.json")) fs::remove_all(folder / "best");
+  if (fs::exists(best / model_files::document)) fs::remove_all(best);
   remove_checkpoints(folder);
 }
 
 void refuse_earlier(const Config& config, OutputUse use) {
-  const bool trains = use == OutputUse::training, resumes = resumes_here(config);
+  const bool trains = use == OutputUse::training, resumes = resumes_here(config.resume, config.output.dir);
   if (trains && resumes) {
     if (config.output.fresh) fail_usage("output.fresh: deletes what --resume would continue; give one of them");
     return;
   }
   if (config.output.fresh) {
-    if (trains) remove_earlier(config);
+    if (trains) remove_earlier(config.output);
     return;
   }
   const bool checkpoints = trains && !list_checkpoints(config.output.dir).empty();
-  const std::optional<Report> report = earlier_report(config);
-  if (!report && !checkpoints && (resumes || !has_metrics(config))) return;
+  const std::optional<Report> report = earlier_report(report_path(config.output));
+  if (!report && !checkpoints && (resumes || !has_metrics(config.output.dir))) return;
   const std::string differs = report ? differences(*report, config) : "";
   fail_usage("{}: has {}{}; --fresh replaces it{}, another {} keeps it", config.output.dir, description(report),
              differs.empty() ? "" : fmt::format(", which differs: {}", differs),
@@ -94,15 +92,16 @@ void refuse_earlier(const Config& config, OutputUse use) {
 
 }  // namespace
 
-fs::path report_path(const Config& config) {
-  return config.output.report.empty() ? fs::path(config.output.dir) / "report.json" : fs::path(config.output.report);
+fs::path report_path(const OutputConfig& output) {
+  return output.report.empty() ? fs::path(output.dir) / run_files::report : fs::path(output.report);
 }
 
 void claim_output(const Config& config, OutputUse use) {
   refuse_earlier(config, use);
   if (use != OutputUse::training) return;
-  fs::remove(predictions_path(config));  // from other weights than the run's final ones
-  fs::remove(trace_path(config));
+  const fs::path folder = config.output.dir;
+  fs::remove(folder / run_files::predictions);  // from other weights than the run's final ones
+  fs::remove(folder / run_files::trace);
 }
 
 }  // namespace ptrain

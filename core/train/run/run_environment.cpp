@@ -14,15 +14,15 @@ nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices) {
   return list;
 }
 
-EnvironmentReport capture_run_environment(const Config& config, const Backend& backend,
+EnvironmentReport capture_run_environment(const DeviceChoice& device, std::int64_t ranks, const Backend& backend,
                                           const std::optional<DeviceRates>& rates) {
   EnvironmentRequest request;
-  request.threads = thread_count() * static_cast<int>(config.dist.ranks);
+  request.threads = thread_count() * static_cast<int>(ranks);
   const std::string library = backend.library();
   const std::size_t space = library.rfind(' ');
   request.libraries[library.substr(0, space)] = library.substr(space + 1);
   BackendInfo info = backend.info();
-  if (config.device.gpu) info.devices = {info.devices.at(static_cast<std::size_t>(*config.device.gpu))};
+  if (device.gpu) info.devices = {info.devices.at(static_cast<std::size_t>(*device.gpu))};
   request.libraries.insert(info.versions.begin(), info.versions.end());
   request.devices = describe_devices(info.devices);
   request.rates = rates;

@@ -1,7 +1,7 @@
 // Collects the environment for a run's report.
 #pragma once
 
-#include "core/config/config.h"
+#include "core/config/device_choice.h"
 #include "core/exec/backend.h"
 #include "core/report/environment.h"
 
@@ -15,8 +15,8 @@ namespace ptrain {
 /// Devices for reports: name, memory_bytes and compute_capability of each.
 nlohmann::json describe_devices(const std::vector<DeviceInfo>& devices);
 
-/// The environment of all ranks of a run of `config`; with `rates` if they were measured.
-EnvironmentReport capture_run_environment(const Config& config, const Backend& backend,
+/// The environment of a run of `ranks` on `device`; with `rates` if they were measured.
+EnvironmentReport capture_run_environment(const DeviceChoice& device, std::int64_t ranks, const Backend& backend,
                                           const std::optional<DeviceRates>& rates);
 
 }  // namespace ptrain

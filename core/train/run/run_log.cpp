@@ -1,10 +1,10 @@
 #include "core/train/run/run_log.h"
 
+#include "core/io/run_files.h"
 #include "core/train/run_result.h"
 
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 namespace ptrain {
@@ -19,14 +19,14 @@ double seconds_since_1970() {
 }  // namespace
 
 void RunLog::on_start(const RunResult& prepared) {
-  log_.emplace(std::filesystem::path(config_.output.dir) / "metrics.jsonl", prepared.first_step);
+  log_.emplace(folder_ / run_files::metrics, prepared.first_step);
   view_.on_start(prepared);
 }
 
 void RunLog::on_step(const Step& s) {
   view_.on_step(s);
   unlogged_ms_.push_back(std::round(s.step_seconds * 1e6) * 1e-3);
-  if (s.step % config_.train.log_every_steps != 0 && s.step != s.total) return;
+  if (s.step % log_every_steps_ != 0 && s.step != s.total) return;
   StepLine line;
   line.step = s.step;
   line.epoch = s.epochs;

@@ -1,10 +1,10 @@
 // Writes a run's metrics.jsonl, collects its notes, and forwards all events.
 #pragma once
 
-#include "core/config/config.h"
 #include "core/report/metrics_log.h"
 #include "core/train/run/run_view.h"
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +13,9 @@ namespace ptrain {
 
 class RunLog final : public TrainObserver {
  public:
-  /// Both must outlive it.
-  RunLog(const Config& config, RunView& view) : config_(config), view_(view) {}
+  /// For a run in `folder`; `view` must outlive it.
+  RunLog(std::filesystem::path folder, std::int64_t log_every_steps, RunView& view)
+      : folder_(std::move(folder)), log_every_steps_(log_every_steps), view_(view) {}
 
   void on_start(const RunResult& prepared) override;
   void on_step(const Step& step) override;
@@ -27,7 +28,8 @@ class RunLog final : public TrainObserver {
  private:
   void write(std::string_view kind, const MetricsLine& line);
 
-  const Config& config_;
+  const std::filesystem::path folder_;
+  const std::int64_t log_every_steps_;
   RunView& view_;
   std::optional<MetricsLog> log_;
   std::vector<std::string> notes_;

@@ -30,13 +30,11 @@ constexpr double grace_share = 0.2;
   std::_Exit(static_cast<int>(ExitCode::failed));
 }
 
-CommunicatorOptions communicator_options(const Config& config) {
-  return {grace_share * static_cast<double>(config.dist.timeout_seconds), end_process};
+CommunicatorOptions communicator_options(const DistConfig& dist) {
+  return {grace_share * static_cast<double>(dist.timeout_seconds), end_process};
 }
 
-double detection_seconds(const Config& config) {
-  return detection_share * static_cast<double>(config.dist.timeout_seconds);
-}
+double detection_seconds(const DistConfig& dist) { return detection_share * static_cast<double>(dist.timeout_seconds); }
 
 /// With more than one rank an error names its rank.
 [[noreturn]] void rethrow_named(const Error& error, const Communicator& communicator) {
@@ -49,7 +47,7 @@ void run_as_process(const LoadedConfig& loaded, const Launch& launch, const Rank
   if (const std::string reason = mpi_unavailable_reason(); !reason.empty()) {
     fail_usage("{} started {} ranks, but {}", launch.source, launch.world_size, reason);
   }
-  auto transport = make_mpi_transport(detection_seconds(loaded.config));
+  auto transport = make_mpi_transport(detection_seconds(loaded.config.dist));
   require_agreement(launch, transport->rank(), transport->world_size());
   LoadedConfig mine = loaded;
   mine.config.dist.ranks = launch.world_size;
@@ -63,8 +61,8 @@ void run_as_process(const LoadedConfig& loaded, const Launch& launch, const Rank
   const bool bound = cores.size() < machine_cores();
   if (!bound && local_ranks > 1) stay_on_cores(share_of_cores(cores, launch.local_rank % local_ranks, local_ranks));
   if (bound) keep_to_cpu_quota(local_ranks);
-  mine = with_threads(std::move(mine), std::max(1, threads_of_all(loaded.config) / (bound ? 1 : local_ranks)));
-  Communicator communicator(std::move(transport), communicator_options(loaded.config));
+  mine = with_threads(std::move(mine), std::max(1, threads_of_all(loaded.config.threads) / (bound ? 1 : local_ranks)));
+  Communicator communicator(std::move(transport), communicator_options(loaded.config.dist));
   try {
     work(mine, &communicator);
   } catch (const RankFailure&) {
@@ -93,15 +91,15 @@ std::exception_ptr find_original_error(const std::vector<std::exception_ptr>& fa
 
 void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
   const auto ranks = static_cast<int>(loaded.config.dist.ranks);
-  auto transports = make_thread_transports(ranks, detection_seconds(loaded.config));
+  auto transports = make_thread_transports(ranks, detection_seconds(loaded.config.dist));
   const std::vector<int> cores = usable_cores();
-  const int threads = std::max(1, threads_of_all(loaded.config) / ranks);
+  const int threads = std::max(1, threads_of_all(loaded.config.threads) / ranks);
   std::vector<std::exception_ptr> failures(transports.size());
   const auto run = [&](std::size_t rank) {
     try {
       stay_on_cores(share_of_cores(cores, static_cast<int>(rank), ranks));
       const LoadedConfig mine = with_threads(loaded, threads);
-      Communicator communicator(std::move(transports[rank]), communicator_options(loaded.config));
+      Communicator communicator(std::move(transports[rank]), communicator_options(loaded.config.dist));
       work(mine, &communicator);
     } catch (...) {
       failures[rank] = std::current_exception();
@@ -124,9 +122,7 @@ LoadedConfig with_threads(LoadedConfig loaded, int threads) {
   return loaded;
 }
 
-int threads_of_all(const Config& config) {
-  return config.threads > 0 ? static_cast<int>(config.threads) : thread_count();
-}
+int threads_of_all(std::int64_t configured) { return configured > 0 ? static_cast<int>(configured) : thread_count(); }
 
 void on_every_rank(const LoadedConfig& loaded, const RankWork& work) {
   const Config& config = loaded.config;
@@ -142,7 +138,7 @@ void on_every_rank(const LoadedConfig& loaded, const RankWork& work) {
   const bool alone = !launch || (launch->world_size == 1 && !launch->by_mpi);
   if (!alone && !threads_only) return run_as_process(loaded, *launch, work);
   if (config.dist.ranks > 1) return run_as_threads(loaded, work);
-  work(with_threads(loaded, threads_of_all(config)), nullptr);
+  work(with_threads(loaded, threads_of_all(config.threads)), nullptr);
 }
 
 }  // namespace ptrain

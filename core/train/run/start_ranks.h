@@ -8,8 +8,8 @@
 
 namespace ptrain {
 
-/// Threads of all ranks of this process: the configured number, or OpenMP's default.
-int threads_of_all(const Config& config);
+/// Threads of all ranks of this process: the `configured` number, or OpenMP's default for 0.
+int threads_of_all(std::int64_t configured);
 /// Sets `threads` for the calling thread, on which a rank will run; adds a note to `loaded` if OpenMP grants fewer.
 LoadedConfig with_threads(LoadedConfig loaded, int threads);
 

@@ -12,11 +12,11 @@
 #include "core/train/data_report.h"
 #include "core/train/input/image_decoders.h"
 #include "core/train/measure/cached_device_rates.h"
+#include "core/train/options_from_config.h"
 #include "core/train/run/run_environment.h"
 #include "core/train/run/run_log.h"
 #include "core/train/run/start_ranks.h"
 #include "core/train/run_report.h"
-#include "core/train/settings.h"
 
 #include <new>
 
@@ -36,7 +36,7 @@ void require_own_report(const LoadedConfig& loaded) {
   const DataConfig& data = loaded.config.data;
   const fs::path folder = data.path;
   require_free_output(
-      "output.report", report_path(loaded.config),
+      "output.report", report_path(loaded.config.output),
       {loaded.file, folder, folder / data.train_file, folder / data.dev_file, data.vocab, loaded.config.model.weights},
       "ptrain.report", FolderInputs::are_inputs);
 }
@@ -52,7 +52,7 @@ class TrainingRun {
         decoder_place_(loaded.origins.at("data.decoder")),
         communicator_(communicator),
         view_(tools.make_view(config_, is_main() ? ShownRank::all : ShownRank::report)),
-        observer_(config_, is_main() ? *view_ : silent_view_) {
+        observer_(config_.output.dir, config_.train.log_every_steps, is_main() ? *view_ : silent_view_) {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
   }
 
@@ -65,7 +65,7 @@ class TrainingRun {
       if (is_main()) {
         fill();
         write(report_, Flush::yes);
-        view_->on_end(report_, trainer_->result().step_ms, report_path(config_));
+        view_->on_end(report_, trainer_->result().step_ms, report_path(config_.output));
       }
       if (communicator_ != nullptr) communicator_->close();
     } catch (const RankFailure& failure) {
@@ -126,7 +126,7 @@ class TrainingRun {
     check_decoder();
     if (is_main()) tell_data();
     const std::optional<DeviceRates> rates = measure();
-    report_.environment = capture_run_environment(config_, *workload_.backend, rates);
+    report_.environment = capture_run_environment(config_.device, config_.dist.ranks, *workload_.backend, rates);
     settle_precision(rates ? &*rates : nullptr);
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);
@@ -146,7 +146,7 @@ class TrainingRun {
   /// Checked before anything is measured; the error names the key's place.
   void check_decoder() {
     try {
-      image_decoders(config_, *workload_.backend, Ranks(communicator_));
+      image_decoders(config_.data, *workload_.backend, Ranks(communicator_));
     } catch (const Error& error) {
       throw Error(error.code(), fmt::format("{}: {}", decoder_place_, error.what()));
     }
@@ -154,7 +154,7 @@ class TrainingRun {
 
   void tell_data() {
     const Communicator::BusyScope busy(communicator_, "examining the data");
-    DataFindings found = examine_data(config_, *workload_.training, workload_.evaluation.get());
+    DataFindings found = examine_data(config_.data, config_.seed, *workload_.training, workload_.evaluation.get());
     data_ = found.report;
     for (const std::string& note : found.notes) observer_.on_note(note);
   }
@@ -196,8 +196,8 @@ class TrainingRun {
 
   void write(Report& report, Flush flush) {
     report.progress.wall_seconds = watch_.seconds();
-    write_report(report, report_path(config_), flush);
-    view_->on_report(report, report_path(config_));
+    write_report(report, report_path(config_.output), flush);
+    view_->on_report(report, report_path(config_.output));
   }
 
   void write_failure(const std::string& message, RunStatus status, Flush flush = Flush::yes) {

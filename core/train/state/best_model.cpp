@@ -1,17 +1,10 @@
 #include "core/train/state/best_model.h"
 
-#include "core/config/metric_names.h"
-
 #include <fmt/ranges.h>
 
 #include <cmath>
 
 namespace ptrain {
-namespace {
-
-namespace fs = std::filesystem;
-
-}  // namespace
 
 const MetricValue& find_metric(const EvalResult& result, const std::string& name) {
   const Evaluation& evaluation = result.evaluation;
@@ -50,7 +43,5 @@ void BestModel::restore(const State& state) {
   if (known == 0) return;
   record_ = BestReport{metric_, value, std::llround(step), std::llround(epoch), folder().string()};
 }
-
-fs::path BestModel::folder() const { return fs::path(config_.output.dir) / "best"; }
 
 }  // namespace ptrain

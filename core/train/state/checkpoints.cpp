@@ -50,12 +50,12 @@ std::optional<TargetReport> read_reached(const nlohmann::json& state, const Conf
   return same && reached.target == config.train.target ? std::optional(std::move(reached)) : std::nullopt;
 }
 
-/// The checkpoint that `config` resumes from; none for a new training.
-LatestCheckpoint checkpoint_to_resume(const Config& config) {
-  if (config.resume == "none") return {};
-  if (config.resume == "auto") return find_latest(config.output.dir);
+/// The checkpoint that a run resumes from; none for a new training.
+LatestCheckpoint checkpoint_to_resume(const std::string& resume, const std::string& folder) {
+  if (resume == "none") return {};
+  if (resume == "auto") return find_latest(folder);
   LatestCheckpoint named;
-  named.checkpoint = load_checkpoint(config.resume);
+  named.checkpoint = load_checkpoint(resume);
   return named;
 }
 
@@ -65,8 +65,8 @@ Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Mo
                          const Dataset& training)
     : config_(config), config_hash_(std::move(config_hash)), model_(model), ranks_(ranks), training_(training) {}
 
-std::optional<TrainedAmp> trained_amp(const Config& config) {
-  const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(config).checkpoint;
+std::optional<TrainedAmp> trained_amp(const std::string& resume, const std::string& folder) {
+  const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(resume, folder).checkpoint;
   if (!checkpoint || !checkpoint->info().state.contains("amp")) return std::nullopt;
   const nlohmann::json& amp = checkpoint->info().state.at("amp");
   const auto level = choice_from_name<AmpLevel>(amp.value("level", ""));
@@ -97,7 +97,7 @@ void Checkpoints::require_same_optimizer(const CheckpointInfo& info, const std::
 }
 
 StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer) const {
-  const auto [checkpoint, warnings] = checkpoint_to_resume(config_);
+  const auto [checkpoint, warnings] = checkpoint_to_resume(config_.resume, config_.output.dir);
   for (const std::string& warning : warnings) observer.on_note(warning);
   if (!checkpoint) return {};
   const CheckpointInfo& info = checkpoint->info();

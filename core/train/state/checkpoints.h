@@ -32,9 +32,9 @@ struct StartingPoint {
   std::vector<std::string> untrained;   // tensors in neither weights nor checkpoint: all, or a classifier's
 };
 
-/// The AMP of the checkpoint that `config` resumes from; none if it resumes from none, or from one without it. Throws
-/// Error{failed} naming a file that cannot be read.
-std::optional<TrainedAmp> trained_amp(const Config& config);
+/// The AMP of the checkpoint that a run in `folder` resumes from, by the key `resume`; none if it resumes from none, or
+/// from one without it. Throws Error{failed} naming a file that cannot be read.
+std::optional<TrainedAmp> trained_amp(const std::string& resume, const std::string& folder);
 
 /// A training's state in a checkpoint, in addition to its variables.
 struct TrainingState {

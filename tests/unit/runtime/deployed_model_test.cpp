@@ -5,7 +5,7 @@
 #include "core/data/tensor_names.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
-#include "core/train/settings.h"
+#include "core/train/options_from_config.h"
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"

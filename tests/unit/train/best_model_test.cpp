@@ -41,10 +41,7 @@ Config watched(const TemporaryDirectory& directory, const std::string& metric) {
 }
 
 TEST(BestModel, IsTheHighestOfAMetricAndTheLowestLoss) {
-  Config config;
-  config.output.keep_best = "top1";
-  config.output.dir = "runs/x";
-  BestModel accurate(config);
+  BestModel accurate("top1", 0, "runs/x/best");
   EXPECT_FALSE(accurate.record());
   EXPECT_TRUE(accurate.add(evaluated(10, 0.5, 1.0)));
   EXPECT_FALSE(accurate.add(evaluated(20, 0.5, 0.1))) << "as good is not better";
@@ -52,22 +49,18 @@ TEST(BestModel, IsTheHighestOfAMetricAndTheLowestLoss) {
   EXPECT_TRUE(accurate.add(evaluated(40, 0.6, 9.0)));
   EXPECT_EQ(accurate.record()->step, 40);
   EXPECT_EQ(accurate.record()->folder, "runs/x/best");
-  config.output.keep_best = "loss";
-  BestModel low(config);
+  BestModel low("loss", 0, "");
   EXPECT_TRUE(low.add(evaluated(10, 0.5, 1.0)));
   EXPECT_FALSE(low.add(evaluated(20, 0.9, 1.5)));
   EXPECT_TRUE(low.add(evaluated(30, 0.1, 0.5)));
 }
 
 TEST(BestModel, RunsOutOfPatienceAndComesBackFromItsState) {
-  Config config;
-  config.output.keep_best = "top1";
-  config.train.patience = 2;
-  BestModel best(config);
+  BestModel best("top1", 2, "");
   best.add(evaluated(1, 0.5, 1));
   best.add(evaluated(2, 0.4, 1));
   EXPECT_FALSE(best.out_of_patience());
-  BestModel resumed(config);
+  BestModel resumed("top1", 2, "");
   resumed.restore(best.state());
   EXPECT_EQ(resumed.record()->value, 0.5);
   EXPECT_FALSE(resumed.add(evaluated(3, 0.45, 1)));

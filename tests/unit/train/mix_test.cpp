@@ -14,6 +14,8 @@ namespace {
 
 using namespace testing;
 
+constexpr std::int64_t seed = 42;
+
 /// Rows of 8 x 8 px, each of one grey, which is ten times its label.
 Batch greys(const std::vector<int>& values) {
   std::vector<std::int32_t> labels;
@@ -99,12 +101,12 @@ TEST(Mix, LeavesPaddingAndSingleRowsAlone) {
 
 TEST(Mix, DrawsSharesFromBeta) {
   for (const double a : {0.2, 1.0, 2.0}) {
-    Config config;
-    config.train.mixup = a;
+    TrainConfig train;
+    train.mixup = a;
     double mean = 0, squares = 0;
     constexpr int draws = 20000;
     for (int i = 0; i < draws; ++i) {
-      const double share = draw_mix(config, 32, 3, i).share;
+      const double share = draw_mix(train, seed, 32, 3, i).share;
       mean += share / draws;
       squares += share * share / draws;
     }
@@ -114,11 +116,11 @@ TEST(Mix, DrawsSharesFromBeta) {
 }
 
 TEST(Mix, GivesRectanglesTheSizeOfTheirShare) {
-  Config config;
-  config.train.cutmix = 1;
+  TrainConfig train;
+  train.cutmix = 1;
   int cut_off = 0;
   for (int i = 0; i < 2000; ++i) {
-    const MixDraw draw = draw_mix(config, 32, 1, i);
+    const MixDraw draw = draw_mix(train, seed, 32, 1, i);
     EXPECT_TRUE(draw.cut);
     EXPECT_GE(draw.left, 0);
     EXPECT_LE(draw.bottom, 32);
@@ -126,18 +128,18 @@ TEST(Mix, GivesRectanglesTheSizeOfTheirShare) {
     cut_off += draw.right - draw.left != draw.bottom - draw.top;
   }
   EXPECT_GT(cut_off, 200) << "those at the border";
-  config.train.mixup = 0.2;
+  train.mixup = 0.2;
   int cuts = 0;
-  for (int i = 0; i < 2000; ++i) cuts += draw_mix(config, 32, 1, i).cut;
+  for (int i = 0; i < 2000; ++i) cuts += draw_mix(train, seed, 32, 1, i).cut;
   EXPECT_NEAR(cuts, 1000, 120);
 }
 
 TEST(Mix, CutsRectanglesOfTheImagesOwnShape) {
-  Config config;
-  config.train.cutmix = 1;
+  TrainConfig train;
+  train.cutmix = 1;
   int widest = 0, highest = 0;
   for (int i = 0; i < 2000; ++i) {
-    const MixDraw draw = draw_mix(config, {16, 48}, 1, i);
+    const MixDraw draw = draw_mix(train, seed, {16, 48}, 1, i);
     EXPECT_LE(draw.bottom, 16);
     EXPECT_LE(draw.right, 48);
     EXPECT_DOUBLE_EQ(draw.share, 1 - (draw.right - draw.left) * (draw.bottom - draw.top) / (16 * 48.0));

@@ -190,8 +190,8 @@ TEST(PackedText, TheEstimateIsThatOfTheMostTokens) {
   const auto data = open_dataset(data_settings(config), Split::train);
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
-  const MemoryEstimate estimate =
-      estimate_memory(config, backend->kernels().preferred_low_precision(), *model, config.data.batch_size);
+  const StepOptions step = step_options(config, backend->kernels().preferred_low_precision());
+  const MemoryEstimate estimate = estimate_memory(step, *model, config.data.batch_size);
   EXPECT_EQ(train(config).result.arena_bytes, estimate.arena);
 }
 

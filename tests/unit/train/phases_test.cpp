@@ -28,7 +28,8 @@ Config hundred_samples() {
 }
 
 StepCounts get_counts(const Config& config) {
-  return count_steps(config, Ranks(nullptr), *open_dataset(data_settings(config), Split::train));
+  const TrainingPlanOptions options = training_plan_options(config, DType::bf16, Ranks(nullptr));
+  return count_steps(config.train, options.phases, options.loader, *open_dataset(data_settings(config), Split::train));
 }
 
 Sizes first_steps(const StepCounts& counts) {
@@ -39,7 +40,8 @@ Sizes first_steps(const StepCounts& counts) {
 
 Sizes image_sizes(const Config& config) {
   Sizes sizes;
-  for (const TrainingStage& phase : configured_phases(config)) sizes.push_back(phase.images.size.height);
+  for (const TrainingStage& phase : configured_phases(config.train, config.data))
+    sizes.push_back(phase.images.size.height);
   return sizes;
 }
 
@@ -119,7 +121,7 @@ TEST(Phases, GrowTheImagesByAFewSizes) {
   EXPECT_EQ(image_sizes(config), Sizes{0});
   config.train.resize.from = 0.5;
   EXPECT_EQ(image_sizes(config), (Sizes{96, 128, 160, 192, 224}));
-  const std::vector<TrainingStage> phases = configured_phases(config);
+  const std::vector<TrainingStage> phases = configured_phases(config.train, config.data);
   EXPECT_DOUBLE_EQ(phases[0].until, 0.5 + 0.3 / 4);
   EXPECT_DOUBLE_EQ(phases[3].until, 0.8);
   EXPECT_EQ(phases[4].until, 1);
@@ -139,9 +141,10 @@ TEST(Phases, GrowImagesThatAreNoSquaresInProportion) {
   config.data.image_size = {128, 192};
   config.train.resize.from = 0.5;
   std::vector<ImageSize> sizes;
-  for (const TrainingStage& phase : configured_phases(config)) sizes.push_back(phase.images.size);
+  for (const TrainingStage& phase : configured_phases(config.train, config.data)) sizes.push_back(phase.images.size);
   EXPECT_EQ(sizes, (std::vector<ImageSize>{{64, 96}, {96, 144}, {128, 192}}));
-  EXPECT_EQ(phase_text(configured_phases(config)[0]), fmt::format("64x96 px, batch {}", config.data.batch_size));
+  EXPECT_EQ(phase_text(configured_phases(config.train, config.data)[0]),
+            fmt::format("64x96 px, batch {}", config.data.batch_size));
 }
 
 TEST(Phases, TrainOneBehindTheOther) {

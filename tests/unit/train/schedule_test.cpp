@@ -1,6 +1,6 @@
 #include "core/train/schedule.h"
 
-#include "core/train/settings.h"
+#include "core/train/options_from_config.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 Schedule schedule(ScheduleKind kind, std::int64_t warmup = 0) {
   Schedule s;
-  s.kind = kind;
+  s.name = kind;
   s.lr = 0.8;
   s.end_lr = 0.2;
   s.warmup_steps = warmup;
@@ -119,11 +119,11 @@ TEST(Settings, SchedulesCountEpochsAndRatiosInSteps) {
   StepCounts counts;
   counts.phases.front().steps_per_epoch = 100;
   counts.total_steps = 400;
-  Schedule s = make_schedule(config, counts);
+  Schedule s = make_schedule(config.train, counts);
   EXPECT_EQ(s.milestone_steps, (std::vector<std::int64_t>{150, 300}));
   EXPECT_EQ(s.warmup_steps, 40);
   config.train.schedule.warmup_steps = 7;
-  EXPECT_EQ(make_schedule(config, counts).warmup_steps, 7) << "steps win over the ratio";
+  EXPECT_EQ(make_schedule(config.train, counts).warmup_steps, 7) << "steps win over the ratio";
 }
 
 TEST(Settings, ScaleTheLossOnlyForFp16UnlessAsked) {

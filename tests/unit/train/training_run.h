@@ -5,7 +5,7 @@
 #include "core/base/parallel.h"
 #include "core/data/factory.h"
 #include "core/io/checkpoint.h"
-#include "core/train/settings.h"
+#include "core/train/options_from_config.h"
 #include "core/train/trainer.h"
 #include "models/model_registry.h"
 #include "tests/small_models.h"

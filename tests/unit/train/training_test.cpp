@@ -245,12 +245,12 @@ TEST(Training, EvaluatesNoMoreSamplesThanAsked) {
 }
 
 TEST(Training, DecodesOnNoDeviceThatCannot) {
-  Config config;
-  config.data.decoder = Decoder::gpu;
+  DataConfig data;
+  data.decoder = Decoder::gpu;
   const auto backend = make_test_backend();
-  EXPECT_FALSE(image_decoders(config, *backend, Ranks(nullptr)));  // not read: no images are encoded
-  config.data.source = "image_folder";
-  EXPECT_EQ(get_error([&] { image_decoders(config, *backend, Ranks(nullptr)); }, ExitCode::usage),
+  EXPECT_FALSE(image_decoders(data, *backend, Ranks(nullptr)));  // not read: no images are encoded
+  data.source = "image_folder";
+  EXPECT_EQ(get_error([&] { image_decoders(data, *backend, Ranks(nullptr)); }, ExitCode::usage),
             "data.decoder: expected cpu or auto, got gpu: device cpu cannot decode images, device cuda is required");
 }
 

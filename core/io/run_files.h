@@ -1,0 +1,12 @@
+// Names of the files in a run's folder.
+#pragma once
+
+namespace ptrain::run_files {
+
+inline constexpr const char* report = "report.json";
+inline constexpr const char* metrics = "metrics.jsonl";          // a line per logged step and evaluation
+inline constexpr const char* predictions = "predictions.jsonl";  // of the last evaluation, by sample
+inline constexpr const char* trace = "trace.json";               // a timeline of a few steps
+inline constexpr const char* best = "best";                      // folder of the best model
+
+}  // namespace ptrain::run_files

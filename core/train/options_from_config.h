@@ -1,0 +1,21 @@
+// Translates the configuration to options of each part of a run.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/data/factory.h"
+#include "core/train/plans/training_plans.h"
+
+namespace ptrain {
+
+/// Settings of the data sets.
+DataSettings data_settings(const Config& config);
+/// Passes of the training step. `automatic` is what amp.dtype auto selects on the device.
+PipelineOptions training_options(const Config& config, DType automatic);
+/// Options for compiling the passes' graph to a plan: memory, kernels, recording.
+PlanOptions plan_options(const Config& config);
+/// A training step, whose gradients that many ranks exchange; 0: a single rank without exchange.
+StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks = 0);
+/// The plans and batches of one of the `ranks`.
+TrainingPlanOptions training_plan_options(const Config& config, DType automatic, const Ranks& ranks);
+
+}  // namespace ptrain
