@@ -21,7 +21,7 @@ struct DescribedModel {
   double flops_per_sample;  // forward and backward
 };
 
-/// Describes a model as `ptrain plan` does, without a device.
+/// Describes a model as `ptrain estimate` does, without a device.
 DescribedModel describe_model(const ModelEntry& entry) {
   const DatasetInfo data = described_data(entry);
   Config config;

@@ -186,7 +186,7 @@ void add_doctor_command(CLI::App& program) {
   const auto options = std::make_shared<DoctorOptions>();
   command->add_flag("--json", options->as_json, "print JSON");
   command->add_flag("--describe-gpu", options->describe_gpu,
-                    "print only cuDNN's description of the GPU, for plan --compile-for");
+                    "print only cuDNN's description of the GPU, for estimate --compile-for");
   auto* const checks =
       command->add_flag("--check", options->check,
                         "measure every device, and check it against its data sheet, its own limits and --expect");

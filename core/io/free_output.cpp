@@ -58,7 +58,7 @@ void require_free_output(std::string_view option, const fs::path& out, const std
   for (const fs::path& input : inputs) {
     const bool holds_it =
         !is_own && folders == FolderInputs::are_inputs && fs::is_directory(input, error) && lies_in(out, input);
-    if (holds_it) refuse("lies in " + input.string() + ", an input of this command");
+    if (holds_it) refuse("is in " + input.string() + ", an input of this command");
   }
   if (is_own) return;
   if (!schema.empty()) refuse("is a document of " + schema);

@@ -79,7 +79,7 @@ struct OutputForm {
   std::int64_t classes = 0;  // 0: the tensor's values; else as many of the highest, as texts "value:index:name"
 };
 
-/// Of each row the highest values: "value:index", ":name" behind it where classes have names.
+/// The highest values of each row: "value:index", or "value:index:name" where classes have names.
 std::vector<std::string> rank_classes(const HostTensor& tensor, std::int64_t count,
                                       const std::vector<std::string>& names) {
   std::vector<std::string> texts;

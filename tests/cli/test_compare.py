@@ -64,7 +64,7 @@ class Compare(ProgramTest):
                 self.assertIn(METRICS[metric]["title"].lower(), result.stdout.splitlines()[0].lower())
                 self.assertRegex(result.stdout, rf"WORSE {base:.2f}\d* -> {worse:.2f}")
                 better = self.compare_reports(evaluation(metric, worse), evaluation(metric, base))
-                self.assertEqual(better.returncode, 5, better.stdout)  # one run a side tells no speed
+                self.assertEqual(better.returncode, 5, better.stdout)  # one run per side gives no verdict on speed
                 self.assertIn("NOT WORSE", better.stdout)
         one_run = self.compare_reports(evaluation("perplexity", 20.0), evaluation("perplexity", 22.0)).stdout
         self.assertIn("perplexity of one run per side has no error", one_run)

@@ -48,9 +48,9 @@ class ConsoleOptions(ProgramTest):
 
     def test_a_sweep_is_quiet_or_tells_each_run(self):
         sweep = ["bench", self.config, "--axis", "data.batch_size=4,8", "--repeats", "2", "-o", "train.steps=20"]
-        told = run(*sweep, "--log", "jsonl", "--out", self.folder / "sweep")
-        events = [json.loads(line) for line in told.stdout.splitlines()]
-        self.assertEqual([event["event"] for event in events], ["start", *["run"] * 4, "end"], told.stderr)
+        swept = run(*sweep, "--log", "jsonl", "--out", self.folder / "sweep")
+        events = [json.loads(line) for line in swept.stdout.splitlines()]
+        self.assertEqual([event["event"] for event in events], ["start", *["run"] * 4, "end"], swept.stderr)
         self.assertEqual({event["case"] for event in events[1:-1]}, {"batch_size=4", "batch_size=8"})
         quiet = run(*sweep, "-q", "--out", self.folder / "sweep")
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
@@ -66,7 +66,7 @@ class ConsoleOptions(ProgramTest):
                     self.assertTrue(all(len(line.removesuffix("\x1b[K")) < 80 for line in drawn), drawn)
 
     def in_terminal(self, columns, name, *arguments):
-        """What the program shows on a terminal of so many columns."""
+        """What the program shows on a terminal of `columns` columns."""
         main, side = os.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=side,

@@ -1,4 +1,4 @@
-"""Histories of baselines: saved under labels, told with their changes, and held to them by exit code."""
+"""Histories of baselines: saved under labels, shown with their changes, and checked by exit code."""
 import json
 import random
 import re

@@ -181,7 +181,7 @@ class Serving(TrainedModels, ProgramTest):
             self.assertAlmostEqual(one, other, places=6)
         for body, bytes_, part in ((head + data[:-1], len(head), "binary_data_size"), (head + data + b"x", len(head), "no tensor"),
                                    (head + data, len(head) + 99999, "Inference-Header"), (head + data, -1, "Inference-Header"),
-                                   (head + b"\xff" * len(data), len(head), "behind the tensor")):
+                                   (head + b"\xff" * len(data), len(head), "past the tensor")):
             with self.subTest(part):
                 status, answer = server.ask("POST", path, body, **{"Inference-Header-Content-Length": str(bytes_)})
                 self.assertEqual(status, 400)

@@ -1,4 +1,4 @@
-"""Tables are what the reports say, and documents are held to them."""
+"""Tables show what the reports say, and documents are checked against them."""
 import csv
 import io
 import json
@@ -62,7 +62,7 @@ class Table(ProgramTest):
 
     def test_every_figure_is_where_its_cell_says(self):
         known = re.search(r"there are ([\w, ]+)", run("table", FROZEN, "--columns", "none").stderr).group(1).split(", ")
-        columns = ",".join(column for column in known if column != "runs")  # counts files, and stands in none
+        columns = ",".join(column for column in known if column != "runs")  # counts files, and is in none
         table = json.loads(run("table", FROZEN, "--format", "json", "--columns", columns, cwd=ROOT).stdout)
         checked = 0
         for row in table["rows"]:

@@ -108,7 +108,7 @@ void emulation::require_device_memory(const char* what, const void* memory, std:
         next != allocations.begin() &&
         (--next, begin + bytes <= static_cast<const char*>(next->first) + std::max(next->second.bytes, alignment));
     if (!within) fault = "reaches beyond its allocation, or has none";
-    if (within && !next->second.on_device) fault = "lies in the host's memory";
+    if (within && !next->second.on_device) fault = "is in the host's memory";
   }
   if (fault == nullptr) return;
   std::fprintf(stderr, "emulation: %s (%zu bytes at %p) %s\n", what, bytes, memory, fault);

@@ -76,7 +76,7 @@ void for_elements(const State& state, const Bound& b, const Values& values, Visi
   }
 }
 
-/// Where bit `at` of a mask lies in its byte.
+/// The position of bit `at` of a mask in its byte.
 int get_bit(Index at) { return static_cast<int>(emulation::fails("order of masks") ? 7 - at % 8 : at % 8); }
 
 void read(State& state, const Bound& b, const void* memory) {

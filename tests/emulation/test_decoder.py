@@ -1,4 +1,4 @@
-"""data.decoder gpu: what stands against it is told where it was set, before anything is measured."""
+"""data.decoder gpu: an error says where the key was set and why it cannot be used, before anything is measured."""
 import os
 
 from program import ProgramTest, run

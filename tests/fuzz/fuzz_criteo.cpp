@@ -1,4 +1,4 @@
-// Lines of click logs from foreign bytes, found by their index.
+// Lines of click logs from foreign bytes, looked up in their index.
 #include "core/data/dataset.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/table/line_index.h"

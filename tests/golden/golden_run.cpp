@@ -92,7 +92,7 @@ OptimizerSettings make_optimizer(const nlohmann::json& json) {
   return settings;
 }
 
-/// Where a variable's gradient lies, in elements: the optimizer's node pairs the flat buffers.
+/// The place of a variable's gradient, in elements: the optimizer's node pairs the flat buffers.
 const ParameterSegment& get_segment(const Graph& graph, std::string_view variable) {
   const ValueId id = graph.find_value(variable);
   if (id == no_value) throw std::logic_error(fmt::format("the graph has no {}", variable));

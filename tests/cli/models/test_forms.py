@@ -91,7 +91,7 @@ class Forms(ProgramTest):
         draw = random.Random(3)
         tensors = {"images": (UINT8, (24, 16, 3), [draw.randrange(256) for _ in range(2 * 24 * 16 * 3)])}
         model, server = self.ask(self.model(IMAGE), 2, tensors)
-        self.assertEqual((model.about.kind, model.about.image_size), (IMAGES, 0), "no one number tells its size")
+        self.assertEqual((model.about.kind, model.about.image_size), (IMAGES, 0), "its size is no single number")
         turned = [{"name": "images", "datatype": "UINT8", "shape": [1, 16, 24, 3], "data": [0] * (24 * 16 * 3)}]
         self.assertEqual(server.infer(turned), (400, {"error": "images: expected shape [1, 24, 16, 3], got [1, 16, 24, 3]"}))
         photo = png([[(10 * x, 8 * y, 40) for x in range(16)] for y in range(24)])

@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-/// Rows of so many scores.
+/// Rows of `columns` scores.
 Batch get_scores(std::int64_t each, const std::vector<float>& values) {
   Batch scores;
   scores.add(tensor_names::logits, {each}, values);

@@ -73,7 +73,7 @@ TEST(MovingAverage, IsWhatIsEvaluatedAndExported) {
     plain.train.ema_decay = 0;
     const Outcome fast = train(plain);
     EXPECT_GT(std::abs(fast.result.evaluations[1].loss - slow.result.evaluations[1].loss), 1e-4);
-    EXPECT_EQ(slow.result.losses, fast.result.losses) << "and training goes on from its own weights";
+    EXPECT_EQ(slow.result.losses, fast.result.losses) << "and training continues from its own weights";
     plain.model.weights = (folder.path() / "model.safetensors").string();
     plain.train.steps = 1;
     plain.train.optimizer.lr = 1e-30;

@@ -107,7 +107,7 @@ TEST(Phases, EndAtEpochsOrSteps) {
   config.train.phases.until_step = {3, 7, 8};
   EXPECT_EQ(first_steps(get_counts(config)), (Sizes{0, 3, 7}));
   config.train.steps = 9;
-  EXPECT_EQ(get_counts(config).total_steps, 9) << "the last goes on to the end";
+  EXPECT_EQ(get_counts(config).total_steps, 9) << "the last continues to the end";
   config.train.steps = 7;
   EXPECT_EQ(get_error([&] { get_counts(config); }, ExitCode::usage),
             "train.phases: phase 3 of 3 has no step: 7 come before it");
