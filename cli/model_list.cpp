@@ -49,7 +49,8 @@ std::string format_data(const DescribedModel& model) {
     case DataKind::tokens:
       return fmt::format("text, {} tokens", model.data.max_length);
     case DataKind::table:
-      return fmt::format("clicks, {} numeric and {} categorical features", model.data.numbers, model.data.categories);
+      return fmt::format("clicks, {} dense and {} categorical features", model.data.dense_features,
+                         model.data.categorical_features);
   }
   return {};
 }

@@ -198,7 +198,7 @@ void ModelService::require_input_name(const json& input) const {
   std::vector<std::string> known;
   if (encoder_) known.emplace_back(text_input);
   for (const ClientTensor& tensor : client_tensors(data_)) known.push_back(tensor.name);
-  if (std::ranges::find(known, name->get<std::string>()) != known.end()) return;
+  if (std::ranges::find(known, tensor_names::current_name(name->get_ref<const std::string&>())) != known.end()) return;
   fail_usage("unknown input {}; the model has {}", quoted_name(name->get<std::string>()), fmt::join(known, ", "));
 }
 

@@ -58,7 +58,7 @@ TEST(Clicks, ChangeTheRowsThatBatchesReadAndNoOthers) {
   std::set<std::size_t> read;
   const auto data = open_dataset(data_settings(config), Split::train);
   Batch sample(data->tensors({}), 1);
-  const auto ids = sample.values<std::int32_t>(tensor_names::categories);
+  const auto ids = sample.values<std::int32_t>(tensor_names::categorical_features);
   Scratch scratch;
   for (std::int64_t i = 0; i < data->size(); ++i) {
     data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));
