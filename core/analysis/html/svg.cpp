@@ -43,9 +43,11 @@ std::string format_element(const Shape& shape, ColourOf find_colour) {
   return fmt::format("<{} style=\"{}\"><title>{}</title></{}>", form, style, escaped(shape.tip), name);
 }
 
-std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf find_colour) {
+std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf find_colour,
+                const std::string& background = {}) {
   std::string text = fmt::format(R"(<svg{} viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">)", attributes,
-                                 drawing.width, drawing.height, escaped(drawing.description));
+                                 drawing.width, drawing.height, escaped(drawing.description)) +
+                     background;
   for (const Shape& shape : drawing.shapes) text += format_element(shape, find_colour);
   return text + "</svg>\n";
 }
@@ -85,7 +87,7 @@ std::string svg_file(const Drawing& drawing) {
              fmt::format(" xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
                          "font-family=\"Helvetica,Arial,sans-serif\"",
                          drawing.width, drawing.height),
-             light);
+             light, R"(<rect width="100%" height="100%" fill="#ffffff"/>)");
 }
 
 }  // namespace ptrain::html

@@ -104,7 +104,9 @@ TEST(Compare, TellsOtherLibrariesWithoutRefusing) {
   for (MeasuredRun& run : upgraded.runs) run.report->environment.libraries = {{"oneDNN", "99"}};
   const CaseComparison result = compare_cases(example_case("base", 10), upgraded, {});
   EXPECT_FALSE(result.refused);
-  EXPECT_EQ(result.differences.size(), 1u);
+  ASSERT_EQ(result.differences.size(), 1u);
+  EXPECT_EQ(result.differences.front().what, "environment.libraries.oneDNN");
+  EXPECT_EQ(result.differences.front().changed, "99");
   EXPECT_EQ(result.speed.verdict, Verdict::same);
 }
 

@@ -209,6 +209,7 @@ TEST(Figures, EscapeNamesInSvgAndPdf) {
   drawing.text({0, 12}, "a<b> & \"c\" (d\\) é 漢");
   const std::string svg = html::svg_file(drawing), pdf = html::pdf_file(drawing);
   EXPECT_NE(svg.find(">a&lt;b&gt; &amp; &quot;c&quot; (d\\) é 漢</text>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/><text"), std::string::npos) << svg;
   EXPECT_NE(pdf.find("(a<b> & \"c\" \\(d\\\\\\) \xe9 ?) Tj"), std::string::npos) << pdf;
   EXPECT_EQ(html::file_stem("../a b/c_1,\"d\""), "-a-b-c_1-d-");
 }
