@@ -1,8 +1,8 @@
 // cuBLASLt as far as the backend calls it: column-major products, naive, with some epilogues.
 #include "core/base/dtype.h"
-#include "tests/emulation/device_memory.h"
+#include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
-#include "tests/emulation/stream.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <cublasLt.h>
 

@@ -1,7 +1,7 @@
 // The CUDA runtime on host memory, as far as the backend calls it.
-#include "tests/emulation/device_memory.h"
+#include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
-#include "tests/emulation/stream.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,9 +2,9 @@
 // cuDNN's graphs say so and when they leave a graph.
 #include "core/base/errors.h"
 #include "tests/emulation/cudnn_graph_parts.h"
-#include "tests/emulation/device_memory.h"
+#include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
-#include "tests/emulation/stream.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <cudnn.h>
 

@@ -9,7 +9,7 @@
 #include "core/runtime/predictor.h"
 #include "core/runtime/text_encoder.h"
 #include "models/model_registry.h"
-#include "tests/fuzz/small_models.h"
+#include "tests/fuzz/fuzzed_models.h"
 #include "tests/temporary_directory.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include "core/ops/binary_cross_entropy.h"
 
 #include "core/cpu/cpu_kernels.h"
-#include "core/ops/math/binary_cross_entropy.h"
+#include "core/ops/math/binary_cross_entropy_math.h"
 #include "core/ops/softmax_cross_entropy.h"
 
 namespace ptrain::cpu {

@@ -1,5 +1,5 @@
-#include "core/analysis/html/axis.h"
 #include "core/analysis/html/case_groups.h"
+#include "core/analysis/html/chart_axis.h"
 #include "core/analysis/html/effect_figure.h"
 #include "core/analysis/html/page.h"
 #include "core/analysis/html/pdf.h"

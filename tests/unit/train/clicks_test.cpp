@@ -1,7 +1,7 @@
 // Training with tables that are updated by rows.
 #include "core/data/tensor_names.h"
 #include "core/passes/optimizer.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

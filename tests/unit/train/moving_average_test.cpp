@@ -1,7 +1,7 @@
 // The moving average of the weights: what it is, and that it alone is evaluated and exported.
 #include "core/passes/optimizer.h"
 #include "core/runtime/weights.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "core/train/plans/memory_estimate.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

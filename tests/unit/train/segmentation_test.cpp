@@ -1,5 +1,5 @@
 // A task with a class for each pixel and two losses, trained through the same rooms as any other.
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 
