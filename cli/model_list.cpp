@@ -38,7 +38,7 @@ std::vector<std::string> list_sizes(const ModelEntry& entry) {
   return entry.reads_key("model.size") ? find_key("model.size")->choices : std::vector<std::string>{};
 }
 
-std::string default_model_size() { return default_value(*find_key("model.size")).get<std::string>(); }
+std::string get_default_size() { return default_value(*find_key("model.size")).get<std::string>(); }
 
 std::string format_data(const DescribedModel& model) {
   switch (model.data.kind) {
@@ -75,7 +75,7 @@ const char* format_kind(const DatasetInfo& data) {
   return "";
 }
 
-nlohmann::json listed_json(const DescribedModel& model) {
+nlohmann::json list_as_json(const DescribedModel& model) {
   nlohmann::json json = {{"name", model.entry.name},         {"other_names", model.entry.other_names},
                          {"family", model.entry.family},     {"reads", format_kind(model.data)},
                          {"sizes", list_sizes(model.entry)}, {"classes", model.data.classes},
@@ -93,7 +93,7 @@ nlohmann::json listed_json(const DescribedModel& model) {
 std::string to_markdown(const DescribedModel& model) {
   const std::vector<std::string> sizes = list_sizes(model.entry);
   const std::string size =
-      sizes.empty() ? "" : fmt::format(" ({}; `model.size` {})", default_model_size(), fmt::join(sizes, ", "));
+      sizes.empty() ? "" : fmt::format(" ({}; `model.size` {})", get_default_size(), fmt::join(sizes, ", "));
   return fmt::format("| `{}`{} | {} | {} | {} | {:.1f} | {:.1f} | {} | {} |\n", model.entry.name, size,
                      markdown_cell(fmt::format("{}", fmt::join(model.entry.other_names, ", "))), model.entry.family,
                      format_data(model), static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9,
@@ -110,7 +110,7 @@ std::string format_text(const DescribedModel& model) {
   }
   if (!model.entry.other_names.empty()) text += fmt::format("    also {}\n", fmt::join(model.entry.other_names, ", "));
   if (const auto sizes = list_sizes(model.entry); !sizes.empty()) {
-    text += fmt::format("    these are for size {}; model.size: {}\n", default_model_size(), fmt::join(sizes, ", "));
+    text += fmt::format("    these are for size {}; model.size: {}\n", get_default_size(), fmt::join(sizes, ", "));
   }
   return text;
 }
@@ -120,7 +120,7 @@ std::string format_text(const DescribedModel& model) {
 void list_models(const FormatOptions& format) {
   if (format.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const ModelEntry& entry : catalogs().models()) list.push_back(listed_json(describe_model(entry)));
+    for (const ModelEntry& entry : catalogs().models()) list.push_back(list_as_json(describe_model(entry)));
     fmt::print("{}\n", list.dump(2));
     return;
   }

@@ -54,7 +54,7 @@ void update_document(const std::string& document) {
              counted(tables.differences.size(), "line"));
 }
 
-std::string rendered(const TableOptions& options) {
+std::string render(const TableOptions& options) {
   std::vector<RunSet> sets;
   for (const std::string& path : options.paths) {
     sets.push_back(load_runs(path));
@@ -77,7 +77,7 @@ void table(const TableOptions& options) {
   if (!options.update.empty()) return update_document(options.update);
   if (options.paths.empty()) fail_usage("table: expected reports or folders, or --check DOCUMENT");
   require_free_output("--out", options.output, {options.paths.begin(), options.paths.end()}, "ptrain.table");
-  const std::string text = rendered(options);
+  const std::string text = render(options);
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {

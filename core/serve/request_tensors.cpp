@@ -68,7 +68,7 @@ void take_numbers(const json& data, RequestTensor& tensor) {
   });
 }
 
-std::size_t width(TensorType type) {
+std::size_t get_width(TensorType type) {
   return type == TensorType::u8 ? 1 : type == TensorType::i64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
 }
 
@@ -109,8 +109,8 @@ void take_data(const json& data, RequestTensor& tensor) {
 
 void take_binary(std::string_view data, RequestTensor& tensor) {
   if (!tensor.texts_given) {
-    if (data.size() % width(tensor.type) != 0) {
-      fail_usage("{}: binary_data_size: expected a multiple of {} bytes, got {}", tensor.name, width(tensor.type),
+    if (data.size() % get_width(tensor.type) != 0) {
+      fail_usage("{}: binary_data_size: expected a multiple of {} bytes, got {}", tensor.name, get_width(tensor.type),
                  data.size());
     }
     const auto* bytes = reinterpret_cast<const std::byte*>(data.data());
@@ -163,7 +163,7 @@ RequestTensor parse_tensor(const json& input, std::int64_t most_elements, std::s
   }
   std::size_t elements = 1;
   for (const std::int64_t side : tensor.shape) elements *= static_cast<std::size_t>(side);
-  const std::size_t found = tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / width(tensor.type);
+  const std::size_t found = tensor.texts_given ? tensor.texts.size() : tensor.numbers.size() / get_width(tensor.type);
   if (found != elements) fail_usage("{}: data: {} elements, expected {} by its shape", where, found, elements);
   return tensor;
 }
