@@ -34,7 +34,7 @@ class BenchTest(ProgramTest):
 
 
 class Bench(BenchTest):
-    def test_a_sweep_runs_every_case_interleaved_and_tells_the_effects(self):
+    def test_a_sweep_runs_every_case_interleaved_and_prints_the_effects(self):
         result = self.bench()
         self.assertEqual(result.returncode, 0, result.stderr)
         records = self.records()

@@ -107,7 +107,7 @@ class Compare(ProgramTest):
         self.assertEqual(result.returncode, 5)
         self.assertIn("runs more of each would decide", result.stdout)
 
-    def test_what_cannot_be_read_is_told(self):
+    def test_what_cannot_be_read_is_named(self):
         text = self.one_report().read_text()
         for name, content, code, part in (
                 ("cut.json", text[: len(text) // 2], 1, "not complete JSON"),
@@ -122,7 +122,7 @@ class Compare(ProgramTest):
         self.assert_one_line_error(self.compare("sme"), 2, "did you mean same?")
         self.assert_one_line_error(self.compare("same", "--allow", "everything"), 2, "expected hardware, config or data")
 
-    def test_a_baseline_is_kept_and_held_to(self):
+    def test_a_baseline_is_kept_and_checked(self):
         copy = self.folder / "suite"
         shutil.copytree(FROZEN, copy)
         self.assert_one_line_error(run("baseline", "save", copy), 1, "no good run")

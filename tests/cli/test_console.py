@@ -1,4 +1,4 @@
-"""What a command tells while it works and when it is done: progress, summary, events; more or less of it on request."""
+"""What a command prints while it works and when it is done: progress, summary, events; more or less on request."""
 import fcntl
 import json
 import os
@@ -46,7 +46,7 @@ class ConsoleOptions(ProgramTest):
         self.assertEqual(json.loads(failed.stdout.splitlines()[-1])["status"], "diverged")
         self.assert_one_line_error(run("run", self.config, "--log", "xml"), 2, "--log", "jsonl")
 
-    def test_a_sweep_is_quiet_or_tells_each_run(self):
+    def test_a_sweep_is_quiet_or_prints_each_run(self):
         sweep = ["bench", self.config, "--axis", "data.batch_size=4,8", "--repeats", "2", "-o", "train.steps=20"]
         swept = run(*sweep, "--log", "jsonl", "--out", self.folder / "sweep")
         events = [json.loads(line) for line in swept.stdout.splitlines()]

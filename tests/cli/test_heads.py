@@ -151,7 +151,7 @@ class RunningText(ProgramTest):
         (self.folder / "dev.txt").write_text(sentences(60, "dev"))
         self.config.write_text(NEXT_TOKEN.format(folder=self.folder))
 
-    def test_it_trains_tells_its_perplexity_and_is_no_model_of_classes(self):
+    def test_it_trains_reports_its_perplexity_and_is_no_model_of_classes(self):
         trained = self.train("own", "-o", "output.keep_best=perplexity")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         report = self.report("own")

@@ -161,7 +161,7 @@ class OwnData(ProgramTest):
         self.assertEqual(self.losses("parts"), self.losses("whole"))
         self.assertEqual(self.report("parts")["evaluation"]["metrics"]["loss"]["value"], self.report("whole")["evaluation"]["metrics"]["loss"]["value"])
 
-    def test_a_vocabulary_of_other_words_is_told(self):
+    def test_a_vocabulary_of_other_words_is_noted(self):
         self.table()
         (self.folder / "vocab.txt").write_text("\n".join(WORDS[:5] + ["movie", "film"]) + "\n")
         self.configured()

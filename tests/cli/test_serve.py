@@ -281,7 +281,7 @@ class Serving(TrainedModels, ProgramTest):
             self.assertIn("64 levels", answer["error"])
         self.assertEqual(server.infer(texts("the film [[[[ is fine"))[0], 200)
 
-    def test_a_body_in_pieces_is_held_to_the_limit_too(self):
+    def test_a_body_in_pieces_has_the_same_limit(self):
         server = self.serve("texts", "--max-body", 1)
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
             client.sendall(b"POST /v2/models/texts/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")

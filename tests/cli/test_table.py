@@ -148,7 +148,7 @@ class Table(ProgramTest):
         self.assertTrue(text.startswith(r"\begin{tabular}{llrrrr}"), text)
         self.assertIn(r"95 \% interval", text)
 
-    def test_a_page_tells_why_runs_do_not_count(self):
+    def test_a_page_says_why_runs_do_not_count(self):
         page = self.folder / "page.html"
         self.assertEqual(run("table", FROZEN, "--format", "html", "--out", page).returncode, 0)
         text = page.read_text()

@@ -99,7 +99,7 @@ TEST(Compare, RefusesAnotherMachineUnlessAllowed) {
   EXPECT_EQ(allowed.differences.front().what, "environment.cpu.model");
 }
 
-TEST(Compare, TellsOtherLibrariesWithoutRefusing) {
+TEST(Compare, NotesOtherLibrariesWithoutRefusing) {
   MeasuredCase upgraded = example_case("new", 10);
   for (MeasuredRun& run : upgraded.runs) run.report->environment.libraries = {{"oneDNN", "99"}};
   const CaseComparison result = compare_cases(example_case("base", 10), upgraded, {});
@@ -233,7 +233,7 @@ MeasuredCase with_targets(MeasuredCase item, const std::vector<double>& seconds)
   return item;
 }
 
-TEST(Compare, TellsTheChangeOfTheTimeToAccuracy) {
+TEST(Compare, ReportsTheChangeOfTheTimeToAccuracy) {
   const MeasuredCase base = with_targets(example_case("base", 10, 0.75, 4), {300, 320, 310, 0});
   const MeasuredCase sooner = with_targets(example_case("new", 10, 0.75, 4), {150, 160, 155, 170});
   const CaseComparison result = compare_cases(base, sooner, {});

@@ -116,7 +116,7 @@ TEST(Figures, KeepTheirScaleFromIntervalsOfTwoRuns) {
   EXPECT_GE(range.low, 0);
 }
 
-TEST(Figures, ForestPlotShowsWhatIsToldFromZero) {
+TEST(Figures, ForestPlotShowsWhatDiffersFromZero) {
   const EffectsReport clear = find_effects(factorial(0.5, 0.2, 0.4, 5, 1));
   const html::ShownEffects shown = html::effects_to_show(clear, Response::throughput);
   EXPECT_EQ(shown.main.size(), 2U);
@@ -162,7 +162,7 @@ TEST(Figures, DrawEveryCurve) {
   EXPECT_EQ(named, 11U);
 }
 
-TEST(RunFigures, ShowWhatTheRunTold) {
+TEST(RunFigures, ShowWhatTheRunReported) {
   RunSet set;
   set.cases = {{"one", {example_run("one", 0, 10)}}};
   Report& report = *set.cases[0].runs[0].report;

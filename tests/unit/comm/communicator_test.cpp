@@ -125,7 +125,7 @@ TEST(Communicator, EndsAProcessWhoseRankDoesNotNoticeAFailure) {
   EXPECT_NE(reported.find("rank 1"), std::string::npos) << reported;
 }
 
-TEST(Communicator, TellsOfALossWhileTheTrainingThreadIsAtWork) {
+TEST(Communicator, ReportsALossWhileTheTrainingThreadIsAtWork) {
   auto transports = make_thread_transports(2, 30);
   Communicator surviving(std::move(transports[0]));
   Communicator failing(std::move(transports[1]));

@@ -47,7 +47,7 @@ TEST(Progress, ANarrowLineKeepsStepAndEta) {
   EXPECT_EQ(line_in(10), "step 120/938  ETA 1:02");
 }
 
-TEST(Progress, WorkBesideStepsIsToldWhereItIsLong) {
+TEST(Progress, WorkBesideStepsIsShownWhereItIsLong) {
   double now = 0;
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(ProgressStyle::plain, 10, file, [&] { return now; });
@@ -96,7 +96,7 @@ TEST(Progress, APlainResumedRunStartsWithTheNextMultiple) {
   EXPECT_EQ(written_to(file), "20\n30\n");
 }
 
-TEST(Progress, TheFirstStepTellsWhenTheEndWillBe) {
+TEST(Progress, TheFirstStepShowsWhenTheEndWillBe) {
   double now = 100;
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(ProgressStyle::plain, 10, file, [&] { return now; });

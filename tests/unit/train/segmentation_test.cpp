@@ -21,7 +21,7 @@ Config shapes_config() {
   return config;
 }
 
-TEST(SegmentationTraining, LearnsPixelsAndTellsBothLosses) {
+TEST(SegmentationTraining, LearnsPixelsAndReportsBothLosses) {
   const RunResult result = train(shapes_config()).result;
   EXPECT_GT(get_value(result.evaluations.back(), "miou"), 0.7);
   ASSERT_EQ(result.loss_terms.size(), 2U);

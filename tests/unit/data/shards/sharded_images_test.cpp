@@ -82,7 +82,7 @@ TEST_F(Shards, GiveAFoldersImagesInItsOrder) {
   }
 }
 
-TEST_F(Shards, AreToldApartByFoldersOrNames) {
+TEST_F(Shards, AreDistinguishedByFoldersOrNames) {
   directory.write("a/imagenet1k-train-000.tar", tar({"0", "1"}));
   directory.write("a/imagenet1k-validation-000.tar", tar({"0", "1", "1"}));
   directory.write("a/.train-001.tar", std::string("hidden"));
