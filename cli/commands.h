@@ -10,7 +10,7 @@ namespace ptrain {
 void add_init_command(CLI::App& program);
 void add_run_command(CLI::App& program);
 void add_eval_command(CLI::App& program);
-void add_plan_command(CLI::App& program);
+void add_estimate_command(CLI::App& program);
 void add_validate_command(CLI::App& program);
 void add_list_command(CLI::App& program);
 void add_schema_command(CLI::App& program);

@@ -1,4 +1,4 @@
-// Options shared by run, eval, plan and validate: a configuration file and its overrides.
+// Options shared by run, eval, estimate and validate: a configuration file and its overrides.
 #pragma once
 
 #include "cli/view/console_options.h"

@@ -8,7 +8,7 @@
 namespace ptrain {
 
 std::string compile_plans(Config config, const Workload& workload, const CompilationOptions& options) {
-  if (!config.amp.level) config.amp.level = AmpLevel::O1;  // as plan --device predicts
+  if (!config.amp.level) config.amp.level = AmpLevel::O1;  // as estimate --device predicts
   const auto compiler = cuda::make_plan_compiler(read_file(options.description), options.folder);
   const auto compile = [&] {
     const Ranks alone(nullptr);

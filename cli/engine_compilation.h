@@ -1,4 +1,4 @@
-// Compiles cuDNN's plans of a run for a GPU that is described by a file: ptrain plan --compile-for.
+// Compiles cuDNN's plans of a run for a GPU that is described by a file: ptrain estimate --compile-for.
 #pragma once
 
 #include "cli/open_workload.h"

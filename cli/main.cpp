@@ -22,12 +22,12 @@ namespace ptrain {
 namespace {
 
 constexpr void (*command_adders[])(CLI::App&) = {
-    add_run_command,        add_eval_command,    add_infer_command,      add_export_command,
-    add_quantize_command,   add_plan_command,    add_validate_command,   add_list_command,
-    add_schema_command,     add_doctor_command,  add_data_command,       add_bench_command,
-    add_effects_command,    add_compare_command, add_table_command,      add_export_report_command,
-    add_baseline_command,   add_history_command, add_bench_comm_command, add_bench_infer_command,
-    add_completion_command, add_man_command,     add_serve_command,      add_runs_command,
+    add_run_command,        add_eval_command,     add_infer_command,      add_export_command,
+    add_quantize_command,   add_estimate_command, add_validate_command,   add_list_command,
+    add_schema_command,     add_doctor_command,   add_data_command,       add_bench_command,
+    add_effects_command,    add_compare_command,  add_table_command,      add_export_report_command,
+    add_baseline_command,   add_history_command,  add_bench_comm_command, add_bench_infer_command,
+    add_completion_command, add_man_command,      add_serve_command,      add_runs_command,
     add_show_command,       add_init_command,
 };
 
@@ -77,12 +77,14 @@ void reject_unknown_option(const CLI::App& program) {
   }
 }
 
-/// Turns "help run" into "run --help".
+/// Turns "help run" into "run --help", and the name that a command had in 0.1.0 into that of today.
 std::vector<std::string> collect_arguments(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty() || words.front() != "help") return words;
-  words.erase(words.begin());
-  words.emplace_back("--help");
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  if (!words.empty() && words.front() == "plan") words.front() = "estimate";
   return words;
 }
 

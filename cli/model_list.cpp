@@ -21,7 +21,7 @@ struct DescribedModel {
   double flops_per_sample;  // forward and backward
 };
 
-/// Describes a model as `ptrain plan` does, without a device.
+/// Describes a model as `ptrain estimate` does, without a device.
 DescribedModel describe_model(const ModelEntry& entry) {
   const DatasetInfo data = described_data(entry);
   Config config;
@@ -37,7 +37,7 @@ std::vector<std::string> list_sizes(const ModelEntry& entry) {
   return entry.reads_key("model.size") ? find_key("model.size")->choices : std::vector<std::string>{};
 }
 
-std::string default_model_size() { return default_value(*find_key("model.size")).get<std::string>(); }
+std::string get_default_size() { return default_value(*find_key("model.size")).get<std::string>(); }
 
 std::string format_data(const DescribedModel& model) {
   switch (model.data.kind) {
@@ -48,7 +48,8 @@ std::string format_data(const DescribedModel& model) {
     case DataKind::tokens:
       return fmt::format("text, {} tokens", model.data.max_length);
     case DataKind::table:
-      return fmt::format("clicks, {} numeric and {} categorical features", model.data.numbers, model.data.categories);
+      return fmt::format("clicks, {} dense and {} categorical features", model.data.dense_features,
+                         model.data.categorical_features);
   }
   return {};
 }
@@ -73,7 +74,7 @@ const char* format_kind(const DatasetInfo& data) {
   return "";
 }
 
-nlohmann::json listed_json(const DescribedModel& model) {
+nlohmann::json list_as_json(const DescribedModel& model) {
   nlohmann::json json = {{"name", model.entry.name},         {"other_names", model.entry.other_names},
                          {"family", model.entry.family},     {"reads", format_kind(model.data)},
                          {"sizes", list_sizes(model.entry)}, {"classes", model.data.classes},
@@ -91,7 +92,7 @@ nlohmann::json listed_json(const DescribedModel& model) {
 std::string to_markdown(const DescribedModel& model) {
   const std::vector<std::string> sizes = list_sizes(model.entry);
   const std::string size =
-      sizes.empty() ? "" : fmt::format(" ({}; `model.size` {})", default_model_size(), fmt::join(sizes, ", "));
+      sizes.empty() ? "" : fmt::format(" ({}; `model.size` {})", get_default_size(), fmt::join(sizes, ", "));
   return fmt::format("| `{}`{} | {} | {} | {} | {:.1f} | {:.1f} | {} | {} |\n", model.entry.name, size,
                      markdown_cell(fmt::format("{}", fmt::join(model.entry.other_names, ", "))), model.entry.family,
                      format_data(model), static_cast<double>(model.parameters) * 1e-6, model.flops_per_sample * 1e-9,
@@ -108,7 +109,7 @@ std::string format_text(const DescribedModel& model) {
   }
   if (!model.entry.other_names.empty()) text += fmt::format("    also {}\n", fmt::join(model.entry.other_names, ", "));
   if (const auto sizes = list_sizes(model.entry); !sizes.empty()) {
-    text += fmt::format("    these are for size {}; model.size: {}\n", default_model_size(), fmt::join(sizes, ", "));
+    text += fmt::format("    these are for size {}; model.size: {}\n", get_default_size(), fmt::join(sizes, ", "));
   }
   return text;
 }
@@ -118,7 +119,7 @@ std::string format_text(const DescribedModel& model) {
 void list_models(const FormatOptions& format) {
   if (format.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const ModelEntry& entry : catalogs().models()) list.push_back(listed_json(describe_model(entry)));
+    for (const ModelEntry& entry : catalogs().models()) list.push_back(list_as_json(describe_model(entry)));
     fmt::print("{}\n", list.dump(2));
     return;
   }

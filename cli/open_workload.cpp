@@ -13,7 +13,7 @@ namespace ptrain {
 namespace {
 
 /// The names of the classes of a trained model, from model.json beside its weights; empty if they are other weights.
-std::vector<std::string> classes_beside(const std::filesystem::path& weights) {
+std::vector<std::string> read_class_names_beside(const std::filesystem::path& weights) {
   const std::filesystem::path document = weights.parent_path() / model_files::document;
   if (weights.filename() != model_files::weights || !std::filesystem::exists(document)) return {};
   return read_document<ModelDocument>(document).class_names;
@@ -59,8 +59,9 @@ Workload open_workload(Config& config, int device_index) {
 Workload open_evaluation_workload(Config& config, int device_index) {
   require_one_device(config);
   const bool resumes = config.resume != "none";
-  return with_backend(open_samples(config, resumes ? std::vector<std::string>{} : classes_beside(config.model.weights)),
-                      config, device_index);
+  return with_backend(
+      open_samples(config, resumes ? std::vector<std::string>{} : read_class_names_beside(config.model.weights)),
+      config, device_index);
 }
 
 Workload open_data_and_model(Config& config) { return open_samples(config, {}); }

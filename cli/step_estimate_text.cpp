@@ -47,7 +47,7 @@ std::vector<OpTotal> sum_by_type(const StepEstimate& step) {
   return sorted;
 }
 
-json figures(const Cost& cost, double seconds) {
+json write_figures(const Cost& cost, double seconds) {
   return {{"bytes", cost.bytes}, {"flops", cost.flops}, {"ms", seconds * 1e3}};
 }
 
@@ -62,19 +62,19 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
       estimate_step_time(step_options(config, DType::f16), config.data.batch_size, *workload.model, *rates);
   json ops = json::array(), nodes = json::array();
   for (const OpTotal& op : sum_by_type(step)) {
-    json entry = figures(op.cost, op.seconds);
+    json entry = write_figures(op.cost, op.seconds);
     entry.update({{"type", op.type}, {"nodes", op.nodes}, {"bound", to_string(op.bound())}});
     ops.push_back(std::move(entry));
   }
   for (const NodeEstimate& node : step.nodes) {
-    json entry = figures(node.cost, node.seconds);
+    json entry = write_figures(node.cost, node.seconds);
     entry.update({{"name", node.name}, {"type", node.type}, {"bound", to_string(node.bound)}});
     nodes.push_back(std::move(entry));
   }
   return {{"device", device},
           {"model", workload.model->signature()},
           {"batch_size", config.data.batch_size},
-          {"step", figures(step.cost, step.seconds)},
+          {"step", write_figures(step.cost, step.seconds)},
           {"samples_per_second", step.samples_per_second},
           {"ops", ops},
           {"nodes", nodes}};

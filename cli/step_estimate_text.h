@@ -1,4 +1,4 @@
-// ptrain plan --device GPU: predicts the time of a step on a GPU that need not be present.
+// ptrain estimate --device GPU: predicts the time of a step on a GPU that need not be present.
 #pragma once
 
 #include "cli/open_workload.h"

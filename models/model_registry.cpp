@@ -43,15 +43,16 @@ Row image_row(std::string name, std::vector<std::string> other_names, std::strin
 }
 
 /// For image models computed as matrix products: patches or pixels are the rows.
-Row product_row(std::string name, std::vector<std::string> other_names, std::string family,
-                std::vector<std::string> keys, MakeModel make, std::string weights, PublishedAccuracy published) {
+Row make_product_row(std::string name, std::vector<std::string> other_names, std::string family,
+                     std::vector<std::string> keys, MakeModel make, std::string weights, PublishedAccuracy published) {
   Row row = image_row(std::move(name), std::move(other_names), std::move(family), std::move(keys), make,
                       std::move(weights), std::move(published));
   row.entry.work = MainWork::products;
   return row;
 }
 
-Row encoder_row(std::string name, std::vector<std::string> other_names, std::vector<std::string> keys, MakeModel make) {
+Row make_encoder_row(std::string name, std::vector<std::string> other_names, std::vector<std::string> keys,
+                     MakeModel make) {
   return {{std::move(name),
            std::move(other_names),
            "BERT",
@@ -94,7 +95,7 @@ std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
 
-std::vector<std::string> joined(std::vector<std::string> keys, const std::vector<std::string>& more) {
+std::vector<std::string> concatenate(std::vector<std::string> keys, const std::vector<std::string>& more) {
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
 }
@@ -120,18 +121,18 @@ ModelEntry gpt2_entry() {
 const std::vector<Row>& model_rows() {
   static const Keys norm_keys{"dist.sync_batch_norm", "batch_norm_guard_every_steps"};
   static const Keys image_keys{"data.image_size", "data.augment", "data.trivial_augment", "data.random_erasing"};
-  static const Keys vgg_keys = joined(image_keys, {"model.dropout"});
-  static const Keys vgg_bn_keys = joined(vgg_keys, norm_keys);
-  static const Keys mobilenet_v1_keys = joined(joined(image_keys, {"model.stem"}), norm_keys);
-  static const Keys mobilenet_v2_keys = joined(mobilenet_v1_keys, {"model.dropout"});
-  static const Keys efficientnet_keys = joined(mobilenet_v2_keys, {"model.stochastic_depth"});
-  static const Keys resnet_keys = joined(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
-  static const Keys segment_network_keys = joined(resnet_keys, {"model.segments", "model.dropout"});
-  static const Keys convnext_keys = joined(image_keys, {"model.stochastic_depth"});
-  static const Keys vision_transformer_keys = joined(convnext_keys, {"model.attention"});
+  static const Keys vgg_keys = concatenate(image_keys, {"model.dropout"});
+  static const Keys vgg_bn_keys = concatenate(vgg_keys, norm_keys);
+  static const Keys mobilenet_v1_keys = concatenate(concatenate(image_keys, {"model.stem"}), norm_keys);
+  static const Keys mobilenet_v2_keys = concatenate(mobilenet_v1_keys, {"model.dropout"});
+  static const Keys efficientnet_keys = concatenate(mobilenet_v2_keys, {"model.stochastic_depth"});
+  static const Keys resnet_keys = concatenate(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
+  static const Keys segment_network_keys = concatenate(resnet_keys, {"model.segments", "model.dropout"});
+  static const Keys convnext_keys = concatenate(image_keys, {"model.stochastic_depth"});
+  static const Keys vision_transformer_keys = concatenate(convnext_keys, {"model.attention"});
   static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
                                  "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
-  static const Keys bert_keys = joined({"model.size"}, encoder_keys);
+  static const Keys bert_keys = concatenate({"model.size"}, encoder_keys);
   static const std::vector<Row> table{
       image_row("resnet18", {}, "ResNet", resnet_keys, resnet<18>, "torchvision"),
       image_row("resnet34", {}, "ResNet", resnet_keys, resnet<34>, "torchvision"),
@@ -159,18 +160,18 @@ const std::vector<Row>& model_rows() {
                 "torchvision", {{77.38, "PaddleClas"}}),
       image_row("regnet_y_400mf", {}, "RegNet", mobilenet_v1_keys, image<make_regnet_y_400mf>, "torchvision",
                 {{74.05, "torchvision"}}),
-      product_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, image<make_convnext_tiny>,
-                  "torchvision", {82.03, "PaddleClas"}),
-      product_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys, image<make_vit_b_16>,
-                  "torchvision", {81.95, "PaddleClas"}),
-      product_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys, image<make_deit_small>,
-                  "timm deit_small_patch16_224", {79.86, "timm"}),
+      make_product_row("convnext_tiny", {"ConvNeXt_tiny"}, "ConvNeXt", convnext_keys, image<make_convnext_tiny>,
+                       "torchvision", {82.03, "PaddleClas"}),
+      make_product_row("vit_b_16", {"ViT_base_patch16_224"}, "ViT", vision_transformer_keys, image<make_vit_b_16>,
+                       "torchvision", {81.95, "PaddleClas"}),
+      make_product_row("deit_small", {"DeiT_small_patch16_224"}, "ViT", vision_transformer_keys, image<make_deit_small>,
+                       "timm deit_small_patch16_224", {79.86, "timm"}),
       image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, resnet<50>, "mmaction2",
                 {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
-      encoder_row("bert", {"BERT_finetune"}, bert_keys, bert<BertForm::bert>),
-      encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
-      encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
-      encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
+      make_encoder_row("bert", {"BERT_finetune"}, bert_keys, bert<BertForm::bert>),
+      make_encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
+      make_encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
+      make_encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
       {fcn_entry(), image<make_fcn_tiny>},
       {wide_deep_entry(), wide_deep},
       {gpt2_entry(), gpt2},

@@ -20,26 +20,29 @@ class WideDeepBuilder final : public Blocks {
   WideDeepBuilder(const WideDeepSpec& spec, Mode mode) : Blocks(mode), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
-    const ValueId numbers = graph_.add_input(tensor_names::numbers, {DType::f32, Shape{batch.rows, spec_.numbers}});
-    const ValueId words = graph_.add_input(tensor_names::categories, {DType::i32, Shape{batch.rows, spec_.categories}});
-    const ValueId both = sum("wide", wide_numbers(numbers), wide_words(words));
-    return finish(sum("logits", both, deep(numbers, words)));
+    const ValueId dense_features =
+        graph_.add_input(tensor_names::dense_features, {DType::f32, Shape{batch.rows, spec_.dense_features}});
+    const ValueId categorical_features = graph_.add_input(tensor_names::categorical_features,
+                                                          {DType::i32, Shape{batch.rows, spec_.categorical_features}});
+    const ValueId both = sum("wide", wide_dense(dense_features), wide_categorical(categorical_features));
+    return finish(sum("logits", both, deep(dense_features, categorical_features)));
   }
 
  private:
-  ValueId wide_numbers(ValueId numbers) { return dense("wide.numbers", numbers, 1); }
+  ValueId wide_dense(ValueId dense_features) { return dense("wide.numbers", dense_features, 1); }
 
-  ValueId wide_words(ValueId words) {
+  ValueId wide_categorical(ValueId categorical_features) {
     const ValueId table =
         parameter(make_variable("wide.words.weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
-    return add("wide.words", std::make_shared<EmbeddingBag>(TableGradient::sparse), {words, table});
+    return add("wide.words", std::make_shared<EmbeddingBag>(TableGradient::sparse), {categorical_features, table});
   }
 
-  ValueId deep(ValueId numbers, ValueId words) {
+  ValueId deep(ValueId dense_features, ValueId categorical_features) {
     const Shape shape{spec_.hash_buckets, spec_.embedding_size};
     const ValueId table = parameter(make_variable("deep.words.weight", shape, uniform_start(1)));
-    const ValueId rows = add("deep.words", std::make_shared<Embedding>(TableGradient::sparse), {words, table});
-    ValueId x = add("deep.inputs", std::make_shared<Concat>(), {rows, numbers});
+    const ValueId rows =
+        add("deep.words", std::make_shared<Embedding>(TableGradient::sparse), {categorical_features, table});
+    ValueId x = add("deep.inputs", std::make_shared<Concat>(), {rows, dense_features});
     for (std::size_t layer = 0; layer < hidden.size(); ++layer) {
       x = dense(fmt::format("deep.layers.{}", layer), x, hidden[layer]);
       x = add(fmt::format("deep.layers.{}.relu", layer), std::make_shared<ActivationOp>(Activation::relu), {x});
@@ -80,8 +83,8 @@ class WideDeep final : public Model {
 
 WideDeepSpec wide_deep_spec(const Config& config, const DatasetInfo& data) {
   WideDeepSpec spec;
-  spec.numbers = data.numbers;
-  spec.categories = data.categories;
+  spec.dense_features = data.dense_features;
+  spec.categorical_features = data.categorical_features;
   spec.hash_buckets = config.model.hash_buckets;
   spec.embedding_size = config.model.embedding_size;
   return spec;

@@ -10,8 +10,8 @@
 namespace ptrain {
 
 struct WideDeepSpec {
-  std::int64_t numbers = 13;     // dense features per row
-  std::int64_t categories = 26;  // categorical features per row
+  std::int64_t dense_features = 13;        // per row
+  std::int64_t categorical_features = 26;  // per row
   std::int64_t hash_buckets = 1'000'001;
   std::int64_t embedding_size = 9;
 };

@@ -49,7 +49,7 @@ compile() {
   shift
   for key in "$@"; do overrides+=(-o "$key"); done
   echo "$*"
-  "$build/bin/ptrain" plan "$work/run.yaml" --compile-for "$description" --plans "$out" "${overrides[@]}"
+  "$build/bin/ptrain" estimate "$work/run.yaml" --compile-for "$description" --plans "$out" "${overrides[@]}"
 }
 for dtype in fp16 bf16; do # O1's plans, which are O2's too
   compile "model: {name: resnet50, classes: 1000}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints results/predicted.md: predictions of ptrain plan --device for the benchmarked models.
+"""Prints results/predicted.md: predictions of ptrain estimate --device for the benchmarked models.
 
     scripts/predicted.py [PTRAIN] >results/predicted.md      PTRAIN: build/release/bin/ptrain
 """
@@ -28,7 +28,7 @@ def predict(program, keys):
         config = pathlib.Path(folder) / "run.yaml"
         config.write_text(f"model: {keys['model']}\ndata: {{source: synthetic, synthetic_samples: 512}}\n")
         overrides = [word for key, value in keys.items() if key != "model" for word in ("-o", f"{key}={value}")]
-        command = [program, "plan", config, "--device", DEVICE, "--json", "-o", "eval.every_epochs=0", *overrides]
+        command = [program, "estimate", config, "--device", DEVICE, "--json", "-o", "eval.every_epochs=0", *overrides]
         result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(result.stderr)
@@ -41,7 +41,7 @@ def cells(figures):
 
 def table(program):
     lines = ["# Predicted, not measured: one H200", "",
-             "Made by `scripts/predicted.py` from `ptrain plan --device h200`: a node takes as long as its bytes or its",
+             "Made by `scripts/predicted.py` from `ptrain estimate --device h200`: a node takes as long as its bytes or",
              "arithmetic take at assumed shares of the data sheet's rates (`core/train/plans/step_estimate.cpp`). A test holds",
              "this file to what the program says, so that a cast too many shows.", "",
              "| step | GB | TFLOP | ms | samples/s |", "| --- | --- | --- | --- | --- |"]

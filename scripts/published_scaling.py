@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compares `ptrain plan --ranks` with Fluid 1.3's published gains on ResNet-50: 30 % on 8 V100 from its parallel-graph
-mode, 46 % and 60 % on 32 from it and from its multi-process mode.
+"""Compares `ptrain estimate --ranks` with Fluid 1.3's published gains on ResNet-50: 30 % on 8 V100 from its
+parallel-graph mode, 46 % and 60 % on 32 from it and from its multi-process mode.
 
   scripts/published_scaling.py [--program build/release/bin/ptrain]
 
@@ -32,7 +32,7 @@ def predict(program, ranks, inside, between):
             f"ranks_per_node: 8\ninside_node: {{latency_us: 10, bandwidth_gb_s: {inside}}}\n"
             f"between_nodes: {{latency_us: 30, bandwidth_gb_s: {between}}}\n")
         result = subprocess.run(
-            [program, "plan", ROOT / "configs/resnet50_dist.yaml", "--amp", "O0", "-o", "data.source=synthetic", "-o",
+            [program, "estimate", ROOT / "configs/resnet50_dist.yaml", "--amp", "O0", "-o", "data.source=synthetic", "-o",
              "data.image_size=224", "-o", "model.classes=1000", "-o", f"data.batch_size={BATCH}", "--ranks", str(ranks),
              "--links", folder / "links.yaml", "--measured", folder / "one_card.json", "--json"],
             check=True, capture_output=True, text=True)

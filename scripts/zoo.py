@@ -9,7 +9,7 @@ levels: synthetic, learnable data, images of 64 px, texts of 32 tokens, text net
 loss is the mean of the last 20 steps of --seeds trainings, and labels are smoothed, so that it ends above zero. A loss
 more than 2 % above O0's fails. epochs: networks in their published size over a folder of images, each its own class,
 and a TSV of sentences; networks that can use neither (clips, clicks, running text, missing vocabularies) read synthetic
-data. Also compares the memory that `ptrain plan` predicts. Results are written after each training; a failure is a
+data. Also compares the memory that `ptrain estimate` predicts. Results are written after each training; a failure is a
 record in them.
 """
 import argparse

@@ -28,7 +28,7 @@ namespace {
 
 using nlohmann::json;
 
-json gpu_state() {
+json read_gpu_state() {
   const std::string reason = cuda::unavailable_reason();
   const BackendInfo info = cuda::cuda_info();
   return {{"usable", reason.empty()},   {"reason", reason},    {"devices", describe_devices(info.devices)},
@@ -36,7 +36,7 @@ json gpu_state() {
 }
 
 /// The precision that amp.level auto selects for each kind of model.
-json amp_advice(const DeviceRates& rates, DType preferred) {
+json recommend_amp(const DeviceRates& rates, DType preferred) {
   const auto advice = [&](MainWork work) {
     const AmpAdvice amp = advise_amp(rates, work, preferred);
     return json{{"level", enum_name(amp.level)},
@@ -75,8 +75,8 @@ json diagnose() {
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = backend->library();
   state["cpu_kernels"] = make_backend({DeviceKind::cpu, {}})->info().versions.at(cpu::own_kernels_entry);
-  state["amp"] = amp_advice(rates, backend->kernels().preferred_low_precision());
-  state["gpu"] = gpu_state();
+  state["amp"] = recommend_amp(rates, backend->kernels().preferred_low_precision());
+  state["gpu"] = read_gpu_state();
   state["assets"] = find_assets();
   return state;
 }
@@ -186,7 +186,7 @@ void add_doctor_command(CLI::App& program) {
   const auto options = std::make_shared<DoctorOptions>();
   command->add_flag("--json", options->as_json, "print JSON");
   command->add_flag("--describe-gpu", options->describe_gpu,
-                    "print only cuDNN's description of the GPU, for plan --compile-for");
+                    "print only cuDNN's description of the GPU, for estimate --compile-for");
   auto* const checks =
       command->add_flag("--check", options->check,
                         "measure every device, and check it against its data sheet, its own limits and --expect");

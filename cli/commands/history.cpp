@@ -22,7 +22,7 @@ struct HistoryOptions {
   bool fails_on_regression = false;
 };
 
-std::string rendered(const History& history, const std::string& format) {
+std::string render(const History& history, const std::string& format) {
   if (format == "text") return history_text(history);
   if (format == "markdown") return history_markdown(history);
   if (format == "json") return document_text(history);
@@ -36,7 +36,7 @@ void show(const HistoryOptions& options) {
   const std::vector<SavedSweep> sweeps = load_saved_sweeps(options.folder, left_out);
   History history = find_history(options.folder, sweeps, options.rule);
   history.notes.insert(history.notes.end(), left_out.begin(), left_out.end());
-  const std::string text = rendered(history, options.format);
+  const std::string text = render(history, options.format);
   if (options.out.empty()) {
     fmt::print("{}", text);
   } else {

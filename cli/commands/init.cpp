@@ -111,7 +111,8 @@ void add_init_command(CLI::App& program) {
   auto options = std::make_shared<InitOptions>();
   command
       ->add_option("DATA", options->data,
-                   "folder of images or of clips (train/<class>/), table of texts, or a folder with train.csv")
+                   "folder of images or of clips (train/<class>/), table of texts (.tsv, .csv, .jsonl, .ndjson), or a "
+                   "folder with train.csv")
       ->required();
   command->add_option("--out", options->out, "file to write; default: DATA's name with .yaml")->type_name("FILE");
   command->add_option("--text", options->columns.first, "column of a table with the text");

@@ -29,7 +29,7 @@ struct Published {
   nlohmann::json (*schema)();
 };
 
-nlohmann::json schema_of_config() { return config_schema(catalogs().keys()); }
+nlohmann::json make_config_schema() { return config_schema(catalogs().keys()); }
 
 template <typename T>
 nlohmann::json make_schema() {
@@ -37,7 +37,7 @@ nlohmann::json make_schema() {
 }
 
 constexpr Published published_schemas[] = {
-    {"config", "of the YAML configuration", schema_of_config},
+    {"config", "of the YAML configuration", make_config_schema},
     {"report", "of report.json", make_schema<Report>},
     {"metrics", "of a line of metrics.jsonl", metrics_schema},
     {"report-1", "of report.json of version 1, which can be read too", report_schema_version_1},

@@ -39,10 +39,12 @@ void check_document(const std::string& document) {
   if (tables.tables == 0) fail("{}: no line \"<!-- ptrain table ... -->\": nothing to check", document);
   for (const std::string& difference : tables.differences) print_error_line(difference);
   if (!tables.differences.empty()) {
-    fail("{}: {} lines do not agree with their reports (ptrain table --update {} rewrites them)", document,
-         tables.differences.size(), document);
+    fail("{}: {} not as the reports say (ptrain table --update {} corrects the document)", document,
+         tables.differences.size() == 1 ? "1 line is" : fmt::format("{} lines are", tables.differences.size()),
+         document);
   }
-  fmt::print("{}: {} tables agree with their reports\n", document, tables.tables);
+  fmt::print("{}: {} reports\n", document,
+             tables.tables == 1 ? "1 table agrees with its" : fmt::format("{} tables agree with their", tables.tables));
 }
 
 void update_document(const std::string& document) {
@@ -52,7 +54,7 @@ void update_document(const std::string& document) {
              counted(tables.differences.size(), "line"));
 }
 
-std::string rendered(const TableOptions& options) {
+std::string render(const TableOptions& options) {
   std::vector<RunSet> sets;
   for (const std::string& path : options.paths) {
     sets.push_back(load_runs(path));
@@ -75,7 +77,7 @@ void table(const TableOptions& options) {
   if (!options.update.empty()) return update_document(options.update);
   if (options.paths.empty()) fail_usage("table: expected reports or folders, or --check DOCUMENT");
   require_free_output("--out", options.output, {options.paths.begin(), options.paths.end()}, "ptrain.table");
-  const std::string text = rendered(options);
+  const std::string text = render(options);
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {

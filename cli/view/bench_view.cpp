@@ -40,8 +40,8 @@ std::string format_speed(const CaseProgress& progress) {
   return good.empty() ? "-" : speed_text(good, SpeedEstimator::typical_step);
 }
 
-std::string row(const Suite& suite, std::size_t index, const CaseProgress& progress, std::size_t width,
-                const std::string& quality) {
+std::string format_row(const Suite& suite, std::size_t index, const CaseProgress& progress, std::size_t width,
+                       const std::string& quality) {
   std::string memory = "-", accuracy = "-";
   for (const RunRecord& record : progress.records) {
     if (!record.figures || (record.outcome != RunOutcome::ok && record.outcome != RunOutcome::unstable)) continue;
@@ -173,7 +173,7 @@ std::vector<std::string> bench_rows(const Suite& suite, const std::vector<CasePr
   std::vector<std::string> rows = {fmt::format("  {:<{}}  {:>5}  {:<16}  {:>26}  {:>9}  {:>7}", "case", width, "runs",
                                                "ended", "speed at p10 of step times", "memory",
                                                in_a_sentence(quality))};
-  for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(row(suite, i, cases[i], width, quality));
+  for (std::size_t i = 0; i < cases.size(); ++i) rows.push_back(format_row(suite, i, cases[i], width, quality));
   return rows;
 }
 

@@ -8,11 +8,11 @@
 namespace ptrain {
 namespace {
 
-std::string line(const char* what, const std::string& text) { return fmt::format("{:<10}{}\n", what, text); }
+std::string format_line(const char* what, const std::string& text) { return fmt::format("{:<10}{}\n", what, text); }
 
-std::string mib(std::int64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
+std::string format_mib(std::int64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
 
-std::string speed(const Report& report, std::span<const double> step_ms) {
+std::string describe_speed(const Report& report, std::span<const double> step_ms) {
   const Throughput& throughput = *report.throughput;
   std::string text = fmt::format("{:.4g} {}{}", throughput.value, throughput.unit, reach_text(block_interval(step_ms)));
   if (report.latency_ms) {
@@ -22,18 +22,19 @@ std::string speed(const Report& report, std::span<const double> step_ms) {
   return text;
 }
 
-std::string memory(const MemoryReport& memory) {
-  const std::string planned = mib(memory.planned_peak_bytes) + " planned";
-  return memory.measured_peak_bytes ? fmt::format("{} at its peak, {}", mib(*memory.measured_peak_bytes), planned)
-                                    : planned;
+std::string describe_memory(const MemoryReport& memory) {
+  const std::string planned = format_mib(memory.planned_peak_bytes) + " planned";
+  return memory.measured_peak_bytes
+             ? fmt::format("{} at its peak, {}", format_mib(*memory.measured_peak_bytes), planned)
+             : planned;
 }
 
-std::string accuracy(const Evaluation& evaluation) {
+std::string describe_accuracy(const Evaluation& evaluation) {
   return fmt::format("{}{}, of {}", evaluation.text(), evaluation.text_of_others(MetricView::full),
                      counted(evaluation.eval_samples, "sample"));
 }
 
-std::string amp(const AmpReport& amp) {
+std::string describe_amp(const AmpReport& amp) {
   std::string text = precision_text(amp);
   if (!amp.reason.empty()) text += fmt::format(": {}, {}", amp.requested, amp.reason);
   if (amp.scaler.skipped_steps > 0)
@@ -41,7 +42,7 @@ std::string amp(const AmpReport& amp) {
   return text;
 }
 
-std::string flag(const std::string& name, const FlagState& state) {
+std::string describe_flag(const std::string& name, const FlagState& state) {
   std::string text = fmt::format("{} {}", name, state.requested.dump());
   if (state.effective != state.requested) text += fmt::format(", in effect {}", state.effective.dump());
   return state.reason.empty() ? text : fmt::format("{} ({})", text, state.reason);
@@ -51,18 +52,19 @@ std::string flag(const std::string& name, const FlagState& state) {
 
 std::string run_summary(const Report& report, std::span<const double> step_ms) {
   const ProgressReport& progress = report.progress;
-  std::string text = line("run", fmt::format("{}, {} of {} steps, {:.4g} epochs, {}", report.model.name, progress.steps,
-                                             progress.planned_steps, progress.epochs, to_string(report.status)));
-  if (report.throughput) text += line("speed", speed(report, step_ms));
-  text += line("memory", memory(report.memory));
-  for (const auto& [split, samples] : progress.unread) text += line("unread", samples);
-  if (report.evaluation) text += line("accuracy", accuracy(*report.evaluation));
+  std::string text =
+      format_line("run", fmt::format("{}, {} of {} steps, {:.4g} epochs, {}", report.model.name, progress.steps,
+                                     progress.planned_steps, progress.epochs, to_string(report.status)));
+  if (report.throughput) text += format_line("speed", describe_speed(report, step_ms));
+  text += format_line("memory", describe_memory(report.memory));
+  for (const auto& [split, samples] : progress.unread) text += format_line("unread", samples);
+  if (report.evaluation) text += format_line("accuracy", describe_accuracy(*report.evaluation));
   if (report.best) {
-    text += line("best", fmt::format("{} {:.4f} after step {}: {}", report.best->metric, report.best->value,
-                                     report.best->step, report.best->folder));
+    text += format_line("best", fmt::format("{} {:.4f} after step {}: {}", report.best->metric, report.best->value,
+                                            report.best->step, report.best->folder));
   }
-  text += line("amp", amp(report.amp));
-  for (const auto& [name, state] : report.flags) text += line("flag", flag(name, state));
+  text += format_line("amp", describe_amp(report.amp));
+  for (const auto& [name, state] : report.flags) text += format_line("flag", describe_flag(name, state));
   return text;
 }
 

@@ -73,7 +73,7 @@ std::pair<Runs, Runs> find_interleaved_pairs(const Runs& base, const Runs& chang
   return pairs;
 }
 
-StepLogs minus(StepLogs changed, const StepLogs& base) {
+StepLogs subtract(StepLogs changed, const StepLogs& base) {
   for (std::size_t i = 0; i < base.typical.size(); ++i) {
     changed.typical[i] -= base.typical[i];
     changed.mean[i] -= base.mean[i];
@@ -84,7 +84,8 @@ StepLogs minus(StepLogs changed, const StepLogs& base) {
 SpeedChange test_speed_change(const Runs& base, const Runs& changed, SpeedEstimator estimator, const SpeedRule& rule) {
   const auto [first, second] = find_interleaved_pairs(base, changed);
   if (!first.empty())
-    return test_paired_change(minus(collect_step_logs(second, estimator), collect_step_logs(first, estimator)), rule);
+    return test_paired_change(subtract(collect_step_logs(second, estimator), collect_step_logs(first, estimator)),
+                              rule);
   return test_group_change(collect_step_logs(base, estimator), collect_step_logs(changed, estimator), rule);
 }
 
@@ -110,7 +111,7 @@ std::optional<double> compute_memory_change(const Runs& base, const Runs& change
   return 100 * (bytes[1] / static_cast<double>(changed.size()) / (bytes[0] / static_cast<double>(base.size())) - 1);
 }
 
-bool equal_throughout(const Quality& a, const Quality& b) {
+bool are_equal_throughout(const Quality& a, const Quality& b) {
   const auto same = [&](double value) { return value == a.values.front(); };
   return std::all_of(a.values.begin(), a.values.end(), same) && std::all_of(b.values.begin(), b.values.end(), same);
 }
@@ -154,7 +155,7 @@ std::string explain_incomparable(const Quality& before, const Quality& after, co
 std::optional<double> compute_margin_of_error(const Quality& before, const Quality& after) {
   const bool counted = before.metric->kind == MetricKind::fraction;
   const std::int64_t samples = std::min(before.eval_samples, after.eval_samples);
-  if (equal_throughout(before, after)) return counted ? 1 - std::pow(0.025, 1 / static_cast<double>(samples)) : 0.0;
+  if (are_equal_throughout(before, after)) return counted ? 1 - std::pow(0.025, 1 / static_cast<double>(samples)) : 0.0;
   const auto freedom = static_cast<std::int64_t>(before.values.size() + after.values.size()) - 2;
   const bool own = before.own_variance && after.own_variance;
   if (freedom == 0 && !own) return std::nullopt;

@@ -22,7 +22,7 @@ std::string format_step(const CaseComparison& item) {
 }
 
 /// "79.3 -> 50.6 images/s"
-std::string speed_text(const CaseComparison& item) {
+std::string format_speed(const CaseComparison& item) {
   if (!item.base || !item.changed) return "-";
   return fmt::format("{:.1f} -> {:.1f} {}", item.base->speed, item.changed->speed, item.base->unit);
 }
@@ -116,7 +116,7 @@ std::string comparison_text(const Comparison& comparison) {
                                  choose_step_title(comparison), "speed", "runs", "memory", in_a_sentence(column));
   for (const CaseComparison& item : comparison.cases) {
     text += fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width,
-                        to_string(item.speed.verdict), format_step(item), speed_text(item), format_runs(item),
+                        to_string(item.speed.verdict), format_step(item), format_speed(item), format_runs(item),
                         format_memory(item), format_accuracy(item, column));
   }
   for (const std::string& line : collect_remarks(comparison)) text += fmt::format("{}\n", line);
@@ -130,7 +130,7 @@ std::string comparison_markdown(const Comparison& comparison) {
       choose_step_title(comparison), column);
   for (const CaseComparison& item : comparison.cases) {
     text += fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name),
-                        to_string(item.speed.verdict), format_step(item), speed_text(item), format_runs(item),
+                        to_string(item.speed.verdict), format_step(item), format_speed(item), format_runs(item),
                         format_memory(item), format_accuracy(item, column));
   }
   for (const std::string& line : collect_remarks(comparison)) text += fmt::format("\n- {}", line);

@@ -27,7 +27,7 @@ json select_watched_parts(const Report& report) {
   return {{"environment", write_fields(report.environment)}, {"flags", flags}};
 }
 
-constexpr Watched watched_facts[] = {
+constexpr Watched watched_parts[] = {
     {"/environment/cpu/model", DifferenceKind::hardware},
     {"/environment/cpu/usable_cores", DifferenceKind::hardware},
     {"/environment/cpu/quota", DifferenceKind::hardware},
@@ -57,6 +57,21 @@ json summarize_devices(const json& devices) {
   json names = json::array();
   for (const json& device : devices) names.push_back(device.value("name", device.dump()));
   return names;
+}
+
+/// Adds a difference; of two objects, one for each member that differs: "environment.ptrain.commit".
+void add_difference(std::vector<Difference>& found, DifferenceKind kind, const std::string& what, const json& base,
+                    const json& changed) {
+  if (!base.is_object() || !changed.is_object()) {
+    found.push_back({kind, what, to_text(base), to_text(changed)});
+    return;
+  }
+  json members = base;
+  members.update(changed);
+  for (const auto& [name, value] : members.items()) {
+    const json before = base.value(name, json()), after = changed.value(name, json());
+    if (before != after) add_difference(found, kind, what + "." + name, before, after);
+  }
 }
 
 void add_config(std::vector<Difference>& found, const json& base, const json& changed) {
@@ -95,14 +110,14 @@ DifferenceKind difference_kind_from_name(std::string_view name) {
 std::vector<Difference> find_differences(const Report& base, const Report& changed) {
   std::vector<Difference> found;
   const json parts = select_watched_parts(base), changed_parts = select_watched_parts(changed);
-  for (const Watched& watched : watched_facts) {
+  for (const Watched& watched : watched_parts) {
     const json before = get_at(parts, watched.pointer), after = get_at(changed_parts, watched.pointer);
     if (before == after) continue;
     const bool devices = std::string_view(watched.pointer) == "/environment/devices";
     const bool same_devices =
         devices && before.is_array() && after.is_array() && summarize_devices(before) == summarize_devices(after);
-    found.push_back({same_devices ? DifferenceKind::note : watched.kind, to_dotted(watched.pointer), to_text(before),
-                     to_text(after)});
+    add_difference(found, same_devices ? DifferenceKind::note : watched.kind, to_dotted(watched.pointer), before,
+                   after);
   }
   add_config(found, base.config, changed.config);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.kind < b.kind; });

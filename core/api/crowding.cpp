@@ -109,7 +109,7 @@ void Crowding::observe(int threads) {
   if (crowded_ != Clock::time_point{} && now - crowded_ < 3s) {
     try {
       if (!team_) team_ = share_idle_team(threads);
-    } catch (const Error&) {  // no thread to be had: they go on to spin
+    } catch (const Error&) {  // no thread can be started: they keep spinning
     }
   } else {
     team_.reset();

@@ -79,7 +79,7 @@ T& require_pointer(T* pointer, const char* name) {
 }
 
 template <typename E>
-E choice(const char* value, const char* name, E otherwise) {
+E check_choice(const char* value, const char* name, E otherwise) {
   if (value == nullptr) return otherwise;
   if (const auto chosen = choice_from_name<E>(value)) return *chosen;
   fail_usage("options.{}: expected {}, got \"{}\"", name, fmt::join(EnumNames<E>::names, "|"), value);
@@ -91,7 +91,7 @@ api::Settings make_settings(const char* folder, const ptrain_options& options) {
   settings.folder = &require_pointer(folder, "folder");
   if (settings.folder.empty()) fail_usage("folder: is empty: expected the folder of an exported model");
   if (options.device != nullptr) settings.device = device_of_option("options.device", options.device);
-  settings.precision = choice(options.precision, "precision", settings.precision);
+  settings.precision = check_choice(options.precision, "precision", settings.precision);
   if (options.max_batch < 0 || options.max_batch > most_batch) {
     fail_usage("options.max_batch: expected 1 to {}, got {}", most_batch, options.max_batch);
   }
@@ -147,7 +147,7 @@ std::vector<InputTensor> make_tensors(const ptrain_tensor* inputs, std::size_t c
   return tensors;
 }
 
-ptrain_type public_type(DType dtype) {
+ptrain_type to_public_type(DType dtype) {
   switch (dtype) {
     case DType::u8:
       return PTRAIN_UINT8;
@@ -227,7 +227,7 @@ ptrain_status ptrain_input(const ptrain_model* model, size_t index, ptrain_input
     const std::vector<ClientTensor>& inputs = require_pointer(model, "model").session.inputs();
     if (index >= inputs.size()) fail_usage("index: the model reads {} tensors, got {}", inputs.size(), index);
     const ClientTensor& input = inputs[index];
-    require_pointer(description, "description") = {input.name.c_str(), public_type(input.type),
+    require_pointer(description, "description") = {input.name.c_str(), to_public_type(input.type),
                                                    static_cast<std::int32_t>(input.shape.size()), input.shape.data(),
                                                    input.limit};
   });
@@ -243,7 +243,7 @@ ptrain_status ptrain_answer(const ptrain_model* model, size_t index, ptrain_answ
     }
     const TensorSpec& answer = session.answers()[index];
     const std::vector<std::int64_t>& shape = session.answer_shape(index).dims();
-    require_pointer(description, "description") = {answer.name.c_str(), public_type(answer.dtype),
+    require_pointer(description, "description") = {answer.name.c_str(), to_public_type(answer.dtype),
                                                    static_cast<std::int32_t>(shape.size()), shape.data(), answer.limit};
   });
 }

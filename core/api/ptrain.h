@@ -61,8 +61,9 @@ typedef struct ptrain_options {
  * `vocabulary`; "attention_mask" [N, S], ones for tokens and zeros for the padding after them (optional; default:
  * all ones); "token_type_ids" [N, S], 0 or 1 (optional; default: 0).
  *
- * Clips are "images" [N, frames, height, width, 3]. Rows of tables are "numbers" [N, D], PTRAIN_FLOAT32, and
- * "categories" [N, K], PTRAIN_INT32 or PTRAIN_INT64: category indices. ptrain_input gives the shapes of any model.
+ * Clips are "images" [N, frames, height, width, 3]. Rows of tables are "dense_features" [N, D], PTRAIN_FLOAT32, and
+ * "categorical_features" [N, K], PTRAIN_INT32 or PTRAIN_INT64: category indices; their names in version 0.1.0,
+ * "numbers" and "categories", are accepted too. ptrain_input gives the shapes of any model.
  *
  * The output is PTRAIN_FLOAT32 [N, classes]: logits, or the values of a regression, which has one class. ptrain_answer
  * describes the outputs of other models. N is 1 to max_batch. */

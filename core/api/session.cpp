@@ -21,7 +21,7 @@ std::unique_ptr<Backend> make_backend(const DeviceChoice& device) {
   return cuda ? cuda::make_backend(device.gpu.value_or(0)) : cpu::make_backend();
 }
 
-Settings completed(Settings settings) {
+Settings complete_settings(Settings settings) {
   settings.folder = std::filesystem::absolute(settings.folder);  // so that clones find it after a change of directory
   if (settings.threads == 0) {
     const auto cpus = control_group_limits().cpus;
@@ -30,7 +30,7 @@ Settings completed(Settings settings) {
   return settings;
 }
 
-DeployOptions deploy_options(const Settings& settings, const LoadedModel& opened, DType preferred) {
+DeployOptions make_deploy_options(const Settings& settings, const LoadedModel& opened, DType preferred) {
   DeployOptions options;
   options.batch_size = settings.max_batch;
   options.max_length = opened.trained.data.max_length;
@@ -43,7 +43,7 @@ DeployOptions deploy_options(const Settings& settings, const LoadedModel& opened
 }  // namespace
 
 Session::Session(Settings settings)
-    : settings_(completed(std::move(settings))),
+    : settings_(complete_settings(std::move(settings))),
       opened_(open_model(settings_.folder, model_entries(), make_model)),
       inputs_(client_tensors(opened_.trained.data)) {
   require_answers(opened_, "this interface");
@@ -59,7 +59,7 @@ Session::Session(Settings settings)
     }
     backend_ = make_backend(settings_.device);
     predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(),
-                       deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision()));
+                       make_deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision()));
   });
   process_ = ::getpid();
   for (const TensorSpec& answer : answers()) answer_shapes_.push_back(with_rows(-1, answer.shape));

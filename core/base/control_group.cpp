@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t no_limit = std::int64_t{1} << 60;  // version 1 writes a number near 2^63 for "no limit"
 
 /// The first number of a file; empty when it has none ("max") or cannot be read.
-std::optional<std::int64_t> number_in(const fs::path& path) {
+std::optional<std::int64_t> read_number(const fs::path& path) {
   std::ifstream file(path);
   std::int64_t number = 0;
   return file >> number ? std::optional(number) : std::nullopt;
@@ -33,7 +33,7 @@ void add_cpu_quota(std::istream&& text, ControlGroupLimits& limits) {
 }
 
 /// Page cache that the kernel frees before a group runs out of memory: the sum of `names` in memory.stat.
-std::int64_t page_cache(const fs::path& group, std::initializer_list<std::string_view> names) {
+std::int64_t read_page_cache(const fs::path& group, std::initializer_list<std::string_view> names) {
   std::ifstream file(group / "memory.stat");
   std::int64_t sum = 0, bytes = 0;
   for (std::string name; file >> name >> bytes;) {
@@ -52,19 +52,19 @@ void add_memory(std::optional<std::int64_t> limit, std::optional<std::int64_t> u
 
 void add_version_2(const fs::path& group, ControlGroupLimits& limits) {
   add_cpu_quota(std::ifstream(group / "cpu.max"), limits);
-  add_memory(number_in(group / "memory.max"), number_in(group / "memory.current"),
-             page_cache(group, {"inactive_file", "active_file"}), limits);
+  add_memory(read_number(group / "memory.max"), read_number(group / "memory.current"),
+             read_page_cache(group, {"inactive_file", "active_file"}), limits);
 }
 
 void add_version_1_cpu(const fs::path& group, ControlGroupLimits& limits) {
-  const auto quota = number_in(group / "cpu.cfs_quota_us"), period = number_in(group / "cpu.cfs_period_us");
+  const auto quota = read_number(group / "cpu.cfs_quota_us"), period = read_number(group / "cpu.cfs_period_us");
   if (quota && period)
     add_cpu_quota(std::istringstream(std::to_string(*quota) + " " + std::to_string(*period)), limits);
 }
 
 void add_version_1_memory(const fs::path& group, ControlGroupLimits& limits) {
-  add_memory(number_in(group / "memory.limit_in_bytes"), number_in(group / "memory.usage_in_bytes"),
-             page_cache(group, {"total_inactive_file", "total_active_file"}), limits);
+  add_memory(read_number(group / "memory.limit_in_bytes"), read_number(group / "memory.usage_in_bytes"),
+             read_page_cache(group, {"total_inactive_file", "total_active_file"}), limits);
 }
 
 using AddLimits = std::function<void(const fs::path&, ControlGroupLimits&)>;

@@ -47,7 +47,7 @@ constexpr Row rows[] = {
     {"T4", 65, 8.1, 8.1, 0.3, 16, 70, 3, 0, 0, false},
 };
 
-bool same_letter(char a, char b) {
+bool is_same_letter(char a, char b) {
   return std::toupper(static_cast<unsigned char>(a)) == std::toupper(static_cast<unsigned char>(b));
 }
 
@@ -55,7 +55,7 @@ bool same_letter(char a, char b) {
 bool has_words(std::string_view name, std::string_view model) {
   const auto in_word = [](const char* c) { return std::isalnum(static_cast<unsigned char>(*c)); };
   for (const char* from = name.begin();;) {
-    const char* const at = std::search(from, name.end(), model.begin(), model.end(), same_letter);
+    const char* const at = std::search(from, name.end(), model.begin(), model.end(), is_same_letter);
     if (at == name.end()) return false;
     const char* const end = at + model.size();
     if ((at == name.begin() || !in_word(at - 1)) && (end == name.end() || !in_word(end))) return true;

@@ -10,7 +10,7 @@ namespace ptrain {
 namespace {
 
 /// A "kB" field of /proc/meminfo in bytes; 0 when absent.
-std::int64_t meminfo(const std::string& field) {
+std::int64_t read_meminfo(const std::string& field) {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with(field + ":")) return std::stoll(line.substr(field.size() + 1)) * 1024;
@@ -20,10 +20,10 @@ std::int64_t meminfo(const std::string& field) {
 
 }  // namespace
 
-std::int64_t memory_bytes() { return meminfo("MemTotal"); }
+std::int64_t memory_bytes() { return read_meminfo("MemTotal"); }
 
 std::int64_t available_memory_bytes() {
-  const std::int64_t free = meminfo("MemAvailable");
+  const std::int64_t free = read_meminfo("MemAvailable");
   const std::int64_t available = free > 0 ? free : memory_bytes();
   return std::min(available, control_group_limits().memory_bytes_to_take.value_or(available));
 }

@@ -26,7 +26,7 @@ void wait_until_gone(pid_t thread) {
 }
 
 /// How many of `threads` can exist at once, the calling thread included. OpenMP would end the process beyond that.
-int startable(int threads) {
+int count_startable(int threads) {
   if (threads <= team) return threads;
   std::promise<void> counted;
   const std::shared_future<void> all = counted.get_future().share();
@@ -51,7 +51,7 @@ int startable(int threads) {
 
 int set_thread_count(int threads) {
   omp_set_dynamic(0);  // OMP_DYNAMIC would let every team have another size
-  omp_set_num_threads(startable(threads));
+  omp_set_num_threads(count_startable(threads));
   int granted = 1;
 #pragma omp parallel
   {

@@ -13,7 +13,7 @@ class Interrupted : public Error {
 };
 
 /// Starts the one thread that receives these signals; all other threads block them. oneDNN's matrix products run with
-/// their stack pointer in a small heap buffer, and a signal's frame would overwrite what lies below it. SIGPIPE and
+/// their stack pointer in a small heap buffer, and a signal's frame would overwrite what is below it. SIGPIPE and
 /// SIGXFSZ are ignored from then on. Call this before any other thread starts.
 void give_signals_a_thread();
 

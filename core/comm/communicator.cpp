@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
+double count_seconds(Clock::time_point begin, Clock::time_point end) {
   return std::max(0.0, std::chrono::duration<double>(end - begin).count());
 }
 
@@ -103,8 +103,8 @@ void Communicator::count_transfer(Clock::time_point ready, const Exchange& excha
   const std::lock_guard lock(mutex_);
   ++times_.all_reduces;
   times_.bytes += static_cast<double>(exchange.count) * static_cast<double>(element_size(exchange.dtype));
-  times_.transfer_seconds += seconds_between(ready, now);
-  if (waiting_) times_.exposed_seconds += seconds_between(std::max(ready, waiting_since_), now);
+  times_.transfer_seconds += count_seconds(ready, now);
+  if (waiting_) times_.exposed_seconds += count_seconds(std::max(ready, waiting_since_), now);
 }
 
 void Communicator::enqueue(const Exchange& exchange) {
@@ -134,7 +134,7 @@ void Communicator::wait_all_reduces() {
   waiting_ = true;
   waiting_since_ = Clock::now();
   wait_until_done(lock);
-  times_.waited_seconds += seconds_between(waiting_since_, Clock::now());
+  times_.waited_seconds += count_seconds(waiting_since_, Clock::now());
 }
 
 void Communicator::wait_until_done(std::unique_lock<std::mutex>& lock) {

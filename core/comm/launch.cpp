@@ -25,7 +25,7 @@ constexpr Launcher launchers[] = {
 // A batch script has SLURM_PROCID too; only tasks of srun have the step's variables.
 constexpr Launcher srun = {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", false};
 
-int number(const char* name, const std::string& text) {
+int parse_number(const char* name, const std::string& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) {
@@ -38,12 +38,13 @@ std::optional<Launch> read(const Launcher& launcher, const LaunchVariables& vari
   const auto rank = variable(launcher.rank), size = variable(launcher.world_size);
   if (!size) return std::nullopt;
   if (!rank) fail_usage("environment {} is {}, but {} is not set", launcher.world_size, *size, launcher.rank);
-  Launch launch{number(launcher.rank, *rank), number(launcher.world_size, *size), 0, launcher.name, launcher.is_mpi};
+  Launch launch{parse_number(launcher.rank, *rank), parse_number(launcher.world_size, *size), 0, launcher.name,
+                launcher.is_mpi};
   if (launch.rank >= launch.world_size) {
     fail_usage("environment {}: {} is not below {} {}", launcher.rank, launch.rank, launcher.world_size,
                launch.world_size);
   }
-  if (const auto local = variable(launcher.local_rank)) launch.local_rank = number(launcher.local_rank, *local);
+  if (const auto local = variable(launcher.local_rank)) launch.local_rank = parse_number(launcher.local_rank, *local);
   return launch;
 }
 

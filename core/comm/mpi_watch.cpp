@@ -16,7 +16,7 @@ namespace {
 
 constexpr int message_tag = 1;
 
-double seconds_since(std::chrono::steady_clock::time_point moment) {
+double count_seconds_since(std::chrono::steady_clock::time_point moment) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
 }
 
@@ -28,7 +28,7 @@ void set_text(char (&field)[size], const std::string& text) {
 }
 
 /// Equal for processes that see the same process table.
-std::string machine_id() {
+std::string read_machine_id() {
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(boot, id);
@@ -59,7 +59,7 @@ void check_mpi(int code, const char* call) {
 }
 
 MpiWatch::MpiWatch(double timeout_seconds, RankActivity& activity)
-    : activity_(activity), hang_detector_(0, timeout_seconds), looked_(Clock::now()), told_(looked_) {
+    : activity_(activity), hang_detector_(0, timeout_seconds), looked_(Clock::now()), last_heartbeat_(looked_) {
   check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
   MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world_, &rank_);
@@ -79,7 +79,7 @@ void MpiWatch::introduce() {
   };
   Card mine{};
   set_text(mine.host, host_name());
-  set_text(mine.machine, machine_id());
+  set_text(mine.machine, read_machine_id());
   mine.process = ::getpid();
   std::vector<Card> cards(static_cast<std::size_t>(size_));
   check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, cards.data(), sizeof mine, MPI_BYTE, world_), "MPI_Allgather");
@@ -109,10 +109,10 @@ void MpiWatch::give_up(const std::string& reason) {
 }
 
 void MpiWatch::look(Waiting waiting) {
-  constexpr double look_seconds = 0.1, tell_seconds = 0.2;
-  if (seconds_since(looked_) < look_seconds) return;
+  constexpr double look_seconds = 0.1, heartbeat_seconds = 0.2;
+  if (count_seconds_since(looked_) < look_seconds) return;
   // A process that was itself suspended received no messages meanwhile, and must not blame the others.
-  const double still_seconds = seconds_since(looked_);
+  const double still_seconds = count_seconds_since(looked_);
   looked_ = Clock::now();
   if (still_seconds > 0.5 * hang_detector_.timeout_seconds()) {
     stood_still_ = still_seconds;
@@ -128,7 +128,7 @@ void MpiWatch::look(Waiting waiting) {
       fail_all(rank_, fmt::format("{} failed: {}; it last did: {}", describe_rank(rank_), reason, activity_.text()));
     }
   }
-  if (seconds_since(told_) >= tell_seconds) send_heartbeats();
+  if (count_seconds_since(last_heartbeat_) >= heartbeat_seconds) send_heartbeats();
   check_peers(waiting);
 }
 
@@ -175,7 +175,7 @@ MpiWatch::Message MpiWatch::sign_of_life() const {
 }
 
 void MpiWatch::send_heartbeats() {
-  told_ = Clock::now();
+  last_heartbeat_ = Clock::now();
   const Message message = sign_of_life();
   for (int rank = 0; rank < size_; ++rank) {
     if (!watches(rank)) continue;
@@ -206,7 +206,7 @@ void MpiWatch::check_peers(Waiting waiting) {
       fail_all(rank, fmt::format("{} died; it last did: {}", describe_rank(rank), last_deed(rank)));
     }
     if (!watches(rank)) continue;
-    if (seconds_since(peer.heard) > hang_detector_.timeout_seconds()) {
+    if (count_seconds_since(peer.heard) > hang_detector_.timeout_seconds()) {
       fail_all(rank, fmt::format("{} has given no sign of life for {:g} s; it last did: {}", describe_rank(rank),
                                  hang_detector_.timeout_seconds(), last_deed(rank)));
     }

@@ -89,7 +89,7 @@ class MpiWatch {
   Message incoming_{};
   MPI_Request receiving_ = MPI_REQUEST_NULL;
   std::uint64_t operations_ = 0;
-  Clock::time_point looked_, told_;
+  Clock::time_point looked_, last_heartbeat_;
   double stood_still_ = 0;  // seconds for which this process itself was suspended
   std::mutex mutex_;        // guards the reason
   std::optional<std::string> reason_;

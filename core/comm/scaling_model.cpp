@@ -10,17 +10,17 @@
 namespace ptrain {
 namespace {
 
-double positive(const YAML::Node& node, const std::string& file, const std::string& key) {
+double read_positive(const YAML::Node& node, const std::string& file, const std::string& key) {
   double value = 0;
   if (node.IsDefined() && node.IsScalar() && YAML::convert<double>::decode(node, value) && value > 0) return value;
   fail_usage("{}: {}: expected a number above 0", file, key);
 }
 
-Link link(const YAML::Node& root, const std::string& file, const std::string& name) {
+Link read_link(const YAML::Node& root, const std::string& file, const std::string& name) {
   const YAML::Node node = root[name];
   if (!node.IsDefined() || !node.IsMap()) fail_usage("{}: {}: expected latency_us and bandwidth_gb_s", file, name);
-  return {positive(node["latency_us"], file, name + ".latency_us") * 1e-6,
-          positive(node["bandwidth_gb_s"], file, name + ".bandwidth_gb_s") * 1e9};
+  return {read_positive(node["latency_us"], file, name + ".latency_us") * 1e-6,
+          read_positive(node["bandwidth_gb_s"], file, name + ".bandwidth_gb_s") * 1e9};
 }
 
 }  // namespace
@@ -34,9 +34,9 @@ Links load_links(const std::filesystem::path& file) {
   }
   if (!root.IsMap()) fail_usage("{}: expected ranks_per_node, inside_node and between_nodes", file.string());
   Links links;
-  links.ranks_per_node = static_cast<int>(positive(root["ranks_per_node"], file.string(), "ranks_per_node"));
-  links.inside = link(root, file.string(), "inside_node");
-  links.between = link(root, file.string(), "between_nodes");
+  links.ranks_per_node = static_cast<int>(read_positive(root["ranks_per_node"], file.string(), "ranks_per_node"));
+  links.inside = read_link(root, file.string(), "inside_node");
+  links.between = read_link(root, file.string(), "between_nodes");
   return links;
 }
 

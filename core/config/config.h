@@ -61,7 +61,7 @@ struct FlagsConfig {
   std::int64_t conv_workspace_size_limit = 512;  // MiB
 };
 
-/// Names of a text table's columns; empty: found by default names.
+/// Names of a text table's columns; empty: looked up by default names.
 struct ColumnsConfig {
   std::string text;
   std::string second;

@@ -45,7 +45,7 @@ json list_spellings(const Key& key) {
 }
 
 /// What is read as text as it is written: a label may be a number.
-json plain_values() { return {"string", "number", "boolean"}; }
+json list_plain_values() { return {"string", "number", "boolean"}; }
 
 /// A side, or two as text; within a list of sizes, also a list.
 json make_size_schema(const Key& key, bool listed) {
@@ -71,7 +71,7 @@ json make_key_schema(const Key& key) {
       schema["type"] = "number";
       break;
     case KeyType::text:
-      schema["type"] = plain_values();
+      schema["type"] = list_plain_values();
       break;
     case KeyType::choice:
       schema["anyOf"] = {{{"enum", list_spellings(key)}}};  // what editors offer
@@ -86,7 +86,7 @@ json make_key_schema(const Key& key) {
       schema.update(make_size_schema(key, false));
       return schema;
     case KeyType::text_list:
-      item["type"] = plain_values();
+      item["type"] = list_plain_values();
       break;
     case KeyType::number_list:
       item["type"] = "number";

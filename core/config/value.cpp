@@ -175,7 +175,7 @@ KeyType get_item_type(KeyType list) {
   return list == KeyType::boolean_list ? KeyType::boolean : KeyType::text;
 }
 
-YamlValue scalar(std::string_view text) {
+YamlValue make_scalar(std::string_view text) {
   YamlValue value;
   value.kind = YamlValue::Kind::scalar;
   value.text = text;
@@ -192,7 +192,7 @@ std::string_view trim(std::string_view text) {
 /// quote is one, in double ones a backslash escapes a quote or a backslash.
 YamlValue take_item(std::string_view& text, const Target& target) {
   const std::string_view whole = text = trim(text);
-  YamlValue item = scalar("");
+  YamlValue item = make_scalar("");
   item.quoted = text.starts_with('"') || text.starts_with('\'');
   if (!item.quoted) {
     const std::size_t comma = std::min(text.find(','), text.size());
@@ -240,7 +240,7 @@ nlohmann::json check_text(const Key& key, std::string_view text, std::string_vie
   if (!is_utf8(text)) fail_usage("{}: {}: not UTF-8", where, key.name);
   if (key.type == KeyType::boolean && (text == "0" || text == "1")) return text == "1";
   const bool is_pair = key.type == KeyType::image_size && text.starts_with('[');
-  if (!is_list(key.type) && !is_pair) return check_value(key, scalar(text), where);
+  if (!is_list(key.type) && !is_pair) return check_value(key, make_scalar(text), where);
   text = trim(text);
   if (!key.word.empty() && lower_case(text) == key.word) return key.word;
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trim(text.substr(1, text.size() - 2));

@@ -16,7 +16,7 @@ struct Free {
 };
 using Buffer = std::unique_ptr<void, Free>;
 
-Buffer filled(const TensorDesc& desc) {
+Buffer make_filled(const TensorDesc& desc) {
   constexpr std::size_t alignment = 64;
   const std::size_t size = (desc.bytes() + alignment) / alignment * alignment;
   Buffer buffer(std::aligned_alloc(alignment, size));
@@ -33,7 +33,7 @@ Buffer filled(const TensorDesc& desc) {
 std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<std::unique_ptr<Kernel>> candidates) {
   std::vector<Buffer> buffers;
   return ptrain::choose_kernel(context, std::move(candidates), *make_host_lap_timer(),
-                               [&](const TensorDesc& desc) { return buffers.emplace_back(filled(desc)).get(); });
+                               [&](const TensorDesc& desc) { return buffers.emplace_back(make_filled(desc)).get(); });
 }
 
 }  // namespace ptrain::cpu

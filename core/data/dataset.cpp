@@ -27,8 +27,12 @@ std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size) {
       return {images(data, size)};
     case DataKind::table:
       // Padding refers only to table rows that a sample has too.
-      return {{tensor_names::numbers, DType::f32, {data.numbers}},
-              {tensor_names::categories, DType::i32, {data.categories}, std::nullopt, data.hash_buckets}};
+      return {{tensor_names::dense_features, DType::f32, {data.dense_features}},
+              {tensor_names::categorical_features,
+               DType::i32,
+               {data.categorical_features},
+               std::nullopt,
+               data.hash_buckets}};
     case DataKind::text:
     case DataKind::tokens:
       return {{tensor_names::ids, DType::i32, {data.max_length}, 0, data.vocab_size},

@@ -51,9 +51,9 @@ struct DatasetInfo {
   ColumnNames columns;     // those of the table that was read; empty without a header
   bool are_pairs = false;  // whether a sample is two sentences
 
-  // Tables: dense features f32 [numbers] and ids of categorical ones [categories], each below hash_buckets.
-  int numbers = 0;
-  int categories = 0;
+  // Tables: f32 [dense_features], and ids [categorical_features], each below hash_buckets.
+  int dense_features = 0;
+  int categorical_features = 0;
   std::int64_t hash_buckets = 0;
 
   int images_per_sample() const { return frames > 0 ? frames : 1; }

@@ -1,15 +1,17 @@
 // Names of the tensors of data sets, of models' inputs and outputs, and of deployed models. N: samples.
 #pragma once
 
+#include <string_view>
+
 namespace ptrain::tensor_names {
 
 // Inputs of samples.
-inline constexpr const char* images = "images";               // u8 [N,H,W,3]; clips [N,frames,H,W,3]
-inline constexpr const char* ids = "input_ids";               // i32 [N,S]; a plan for packed text reads [T]
-inline constexpr const char* token_types = "token_type_ids";  // i32 [N,S], or packed [T]
-inline constexpr const char* lengths = "lengths";             // i32 [N], tokens of each sequence
-inline constexpr const char* numbers = "numbers";             // f32 [N,D], dense features of a table's rows
-inline constexpr const char* categories = "categories";       // i32 [N,K], categorical features of a table's rows
+inline constexpr const char* images = "images";                  // u8 [N,H,W,3]; clips [N,frames,H,W,3]
+inline constexpr const char* ids = "input_ids";                  // i32 [N,S]; a plan for packed text reads [T]
+inline constexpr const char* token_types = "token_type_ids";     // i32 [N,S], or packed [T]
+inline constexpr const char* lengths = "lengths";                // i32 [N], tokens of each sequence
+inline constexpr const char* dense_features = "dense_features";  // f32 [N,D], of a table's rows
+inline constexpr const char* categorical_features = "categorical_features";  // i32 [N,K], of a table's rows
 
 // Targets.
 inline constexpr const char* labels = "labels";              // i32 [N]; -1 marks rows without a sample
@@ -36,5 +38,11 @@ inline constexpr const char* logits = "logits";  // [N,classes]; values [N,1]; o
                                                  // models [N,S,ids], deployed [N,ids] of the token after each text
 inline constexpr const char* auxiliary = "auxiliary";          // as logits, from intermediate features, in training
 inline constexpr const char* probabilities = "probabilities";  // f32 [N,classes], added for deployed models
+
+/// The name by which a tensor is known; version 0.1.0 called a table's features "numbers" and "categories", which its
+/// clients and 8-bit models still do.
+constexpr std::string_view current_name(std::string_view name) {
+  return name == "numbers" ? dense_features : name == "categories" ? categorical_features : name;
+}
 
 }  // namespace ptrain::tensor_names

@@ -157,7 +157,7 @@ AllRates measure_all(const Timed& device, const KernelOptions& options, double e
           measure_bandwidth(device, options)};
 }
 
-std::optional<double> known(double rate) { return rate > 0 ? std::optional(rate) : std::nullopt; }
+std::optional<double> find_known_rate(double rate) { return rate > 0 ? std::optional(rate) : std::nullopt; }
 
 /// Calls `set` with each precision's rates and its index in RateOfEach.
 void for_each_precision(DeviceRates& rates, const std::function<void(PrecisionRates&, std::size_t)>& set) {
@@ -184,8 +184,8 @@ double measure_one_thread(Backend& backend, const KernelOptions& options, Device
   ThreadTimeLapTimer timer;
   const AllRates one = measure_all({backend, timer}, options, 0);
   for_each_precision(rates, [&](PrecisionRates& of, std::size_t i) {
-    of.product_one_thread = known(one.product.at(i));
-    of.convolution_one_thread = known(one.convolution.at(i));
+    of.product_one_thread = find_known_rate(one.product.at(i));
+    of.convolution_one_thread = find_known_rate(one.convolution.at(i));
   });
   rates.memory_bandwidth_one_thread = one.bandwidth;
   rates.threads = alone.others_too();
@@ -214,8 +214,8 @@ DeviceRates measure_rates(Backend& backend, const KernelOptions& options) {
   const auto timer = backend.stream().make_lap_timer();
   const AllRates all = measure_all({backend, *timer}, quick, expected);
   for_each_precision(rates, [&](PrecisionRates& of, std::size_t i) {
-    of.product = known(all.product.at(i));
-    of.convolution = known(all.convolution.at(i));
+    of.product = find_known_rate(all.product.at(i));
+    of.convolution = find_known_rate(all.convolution.at(i));
   });
   rates.memory_bandwidth = all.bandwidth;
   backend.memory().restart_peak();

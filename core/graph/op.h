@@ -1,4 +1,4 @@
-// The interface that every operator definition implements. It knows no backend: kernels are found by `kernel()`.
+// The interface that every operator definition implements. It knows no backend: `kernel()` names the kernel to look up.
 #pragma once
 
 #include "core/graph/tensor_desc.h"

@@ -34,7 +34,7 @@ void verify_view(const Graph& graph, const Value& value) {
   const Value& base = graph.value(value.base);
   if (value.byte_offset < 0 || value.byte_offset + static_cast<std::int64_t>(value.desc.bytes()) >
                                    static_cast<std::int64_t>(base.desc.bytes())) {
-    throw std::logic_error(fmt::format("internal error: graph: view {} lies outside {}", value.name, base.name));
+    throw std::logic_error(fmt::format("internal error: graph: view {} reaches outside {}", value.name, base.name));
   }
 }
 

@@ -137,7 +137,7 @@ std::vector<std::string> read_prompts(const std::vector<std::string>& arguments,
   for (const std::string& argument : arguments) {
     for (InputLine& line : lines_of_argument(argument, "a .txt file, a text", notes)) {
       if (line.text.empty()) {
-        fail("{}:{}: is empty; a prompt needs a token to go on from",
+        fail("{}:{}: is empty; a prompt needs at least one token",
              argument == "-"    ? "standard input"
              : argument.empty() ? "the command line"
                                 : argument,

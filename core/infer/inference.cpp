@@ -49,7 +49,7 @@ class Tally {
     if (!one.is_wrong()) return;
     mistakes_.push_back({input, format_answer(one.label), format_answer(one.answer), one.probability,
                          one.label_probability, one.error});
-    if (mistakes_.size() >= 2 * most_mistakes) keep_top_errors(mistakes_, &TopErrorRecord::error);
+    if (mistakes_.size() >= 2 * most_top_errors) keep_top_errors(mistakes_, &TopErrorRecord::error);
   }
 
   void fill(InferenceReport& report) {

@@ -30,7 +30,7 @@ class InferenceDataset : public Dataset {
 };
 
 struct InferenceDataOptions {
-  // For tables: header names of the sentences and of their labels; empty: found by default names.
+  // For tables: header names of the sentences and of their labels; empty: looked up by default names.
   std::string column = {}, label_column = {};
 };
 

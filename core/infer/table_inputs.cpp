@@ -20,16 +20,16 @@ class TableInputs final : public InferenceDataset {
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const Row& one = row(index);
-    std::ranges::copy(one.numbers, out.at<float>(tensor_names::numbers).begin());
-    std::ranges::copy(one.categories, out.at<std::int32_t>(tensor_names::categories).begin());
+    std::ranges::copy(one.numbers, out.at<float>(tensor_names::dense_features).begin());
+    std::ranges::copy(one.categories, out.at<std::int32_t>(tensor_names::categorical_features).begin());
     out.set(tensor_names::labels, one.label);
   }
 
  private:
   struct Row {
     std::string name;
-    std::array<float, criteo_numbers> numbers;
-    std::array<std::int32_t, criteo_categories> categories;
+    std::array<float, criteo_dense_features> numbers;
+    std::array<std::int32_t, criteo_categorical_features> categories;
     std::int32_t label = no_label;
   };
 

@@ -25,7 +25,7 @@ NamedTensor checksums_tensor(const Checksums& checksums) {
   return {std::string(checksums_name), DType::u8, {static_cast<std::int64_t>(bytes.size())}, bytes};
 }
 
-std::uint32_t checksum_of_checksums(const Checksums& checksums) {
+std::uint32_t compute_file_checksum(const Checksums& checksums) {
   return crc32(std::as_bytes(std::span(checksums).first(checksums.size() - 1)));
 }
 
@@ -74,7 +74,7 @@ void verify(const NamedTensor& stored, std::span<const NamedTensor> tensors, Byt
   if (stored.dtype != DType::u8 || stored.bytes.size() != expected.size())
     fail("{}: corrupt checkpoint: {} checksums of {} tensors", file, stored.bytes.size() / 4, tensors.size());
   std::memcpy(checksums.data(), stored.bytes.data(), expected.size());
-  if (checksum_of_checksums(checksums) != checksums.back())
+  if (compute_file_checksum(checksums) != checksums.back())
     fail("{}: corrupt checkpoint: checksum of the checksums", file);
   if (crc32(header) != checksums[tensors.size()]) fail("{}: corrupt checkpoint: header checksum", file);
   for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -96,7 +96,7 @@ void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<co
                                                                  {"state", info.state.dump()}});
   checksums[tensors.size()] = write_counted(file, std::as_bytes(std::span(header)));
   for (std::size_t i = 0; i < tensors.size(); ++i) checksums[i] = write_counted(file, ordered[i].bytes);
-  checksums.back() = checksum_of_checksums(checksums);
+  checksums.back() = compute_file_checksum(checksums);
   file.write(ordered.back().bytes);
 }
 

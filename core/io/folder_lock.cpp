@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string own_name() { return fmt::format("process {} on {}", ::getpid(), host_name()); }
+std::string make_own_name() { return fmt::format("process {} on {}", ::getpid(), host_name()); }
 
-std::string holder_named_in(int descriptor) {
+std::string read_holder(int descriptor) {
   std::array<char, 512> text{};
   const ssize_t size = ::pread(descriptor, text.data(), text.size() - 1, 0);
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "another process";
@@ -47,11 +47,11 @@ FolderLock::FolderLock(const fs::path& folder) : path_(folder / ".lock") {
     if (descriptor_ < 0) fail("cannot write in {}: {}", folder.string(), std::strerror(errno));
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) continue;
     if (errno != EWOULDBLOCK) return;
-    const std::string holder = holder_named_in(descriptor_);
+    const std::string holder = read_holder(descriptor_);
     ::close(std::exchange(descriptor_, -1));
     fail("{}: {} is writing there; wait for it or give another folder", folder.string(), holder);
   } while (!is_current(descriptor_, path_));
-  const std::string name = own_name();
+  const std::string name = make_own_name();
   if (::ftruncate(descriptor_, 0) == 0) (void)!::pwrite(descriptor_, name.data(), name.size(), 0);
 }
 

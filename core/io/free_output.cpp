@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 7> known_names{run_files::metrics, run_fi
 constexpr std::array<std::string_view, 5> known_endings{".safetensors", ".pack", ".yaml", ".yml", ".ckpt"};
 
 /// "ptrain.report/2": the schema that a document names; empty if it is none of this program's.
-std::string schema_named_in(const fs::path& file) {
+std::string read_schema(const fs::path& file) {
   constexpr std::size_t largest = std::size_t{64} << 20;
   std::error_code error;
   if (fs::file_size(file, error) > largest || error) return {};
@@ -33,7 +33,7 @@ std::string schema_named_in(const fs::path& file) {
   return schema.starts_with("ptrain.") ? schema : std::string{};
 }
 
-bool lies_in(const fs::path& file, const fs::path& folder) {
+bool is_inside(const fs::path& file, const fs::path& folder) {
   const fs::path whole = fs::weakly_canonical(file), root = fs::weakly_canonical(folder);
   return std::mismatch(root.begin(), root.end(), whole.begin(), whole.end()).first == root.end();
 }
@@ -52,15 +52,15 @@ void require_free_output(std::string_view option, const fs::path& out, const std
   const auto refuse = [&](const std::string& why) {
     fail_usage("{} {}: {}, which would be overwritten; choose another file", option, out.string(), why);
   };
-  const std::string schema = schema_named_in(out);
+  const std::string schema = read_schema(out);
   const bool is_own = !kind.empty() && schema.starts_with(std::string(kind) + "/");
   for (const fs::path& input : inputs) {
     if (fs::equivalent(input, out, error)) refuse("is an input of this command");
   }
   for (const fs::path& input : inputs) {
     const bool holds_it =
-        !is_own && folders == FolderInputs::are_inputs && fs::is_directory(input, error) && lies_in(out, input);
-    if (holds_it) refuse("lies in " + input.string() + ", an input of this command");
+        !is_own && folders == FolderInputs::are_inputs && fs::is_directory(input, error) && is_inside(out, input);
+    if (holds_it) refuse("is in " + input.string() + ", an input of this command");
   }
   if (is_own) return;
   if (!schema.empty()) refuse("is a document of " + schema);

@@ -1,4 +1,4 @@
-// Elementwise activations and their gradients. Their arithmetic is in ops/math/activation.h.
+// Elementwise activations and their gradients. Their arithmetic is in ops/math/activation_math.h.
 #pragma once
 
 #include "core/base/host_device.h"

@@ -18,7 +18,7 @@ struct DropoutAttributes {
 };
 
 /// inputs: x [...]; rng i64 [3] = {seed, step, part}.  outputs: y [...] in x's dtype.
-/// The mask is a function of (seed, step, stream, element or sample) alone: see core/ops/math/dropout.h.
+/// The mask is a function of (seed, step, stream, element or sample) alone: see core/ops/math/dropout_math.h.
 class Dropout final : public OpWith<DropoutAttributes> {
  public:
   enum Input { x, rng };

@@ -7,7 +7,7 @@ namespace ptrain {
 namespace {
 
 /// Multiply-adds of [rows, k] x [k, n], as two operations each.
-double gemm_flops(const TensorDesc& rows_by_k, std::int64_t n) {
+double count_gemm_flops(const TensorDesc& rows_by_k, std::int64_t n) {
   return 2.0 * static_cast<double>(rows_by_k.count()) * static_cast<double>(n);
 }
 
@@ -56,7 +56,7 @@ void Linear::gradient(GradientBuilder& builder) const {
 }
 
 Cost Linear::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {gemm_flops(inputs[x], inputs[w].shape[0]), traffic(inputs, outputs)};
+  return {count_gemm_flops(inputs[x], inputs[w].shape[0]), traffic(inputs, outputs)};
 }
 
 std::string LinearGradInput::attributes() const {
@@ -82,7 +82,7 @@ std::vector<TensorDesc> LinearGradInput::infer(std::span<const TensorDesc> input
 }
 
 Cost LinearGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  double flops = gemm_flops(inputs[dy], inputs[w].shape[1]);
+  double flops = count_gemm_flops(inputs[dy], inputs[w].shape[1]);
   if (attributes_.activation != Activation::none) flops += 2.0 * static_cast<double>(outputs[0].count());
   return {flops, traffic(inputs, outputs)};
 }
@@ -104,7 +104,7 @@ std::vector<TensorDesc> LinearGradWeight::infer(std::span<const TensorDesc> inpu
 }
 
 Cost LinearGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {gemm_flops(inputs[x], inputs[dy].shape[-1]), traffic(inputs, outputs)};
+  return {count_gemm_flops(inputs[x], inputs[dy].shape[-1]), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

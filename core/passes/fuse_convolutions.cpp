@@ -271,7 +271,7 @@ class ConvolutionFuser {
   std::map<NodeId, Statistics> statistics_;                // by norm
 };
 
-std::vector<NodeProblem> problems(const Graph& graph, const std::vector<NodeId>& nodes) {
+std::vector<NodeProblem> collect_problems(const Graph& graph, const std::vector<NodeId>& nodes) {
   std::vector<NodeProblem> result;
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
@@ -289,7 +289,8 @@ Differentiated fuse_convolutions(Differentiated differentiated, const FusionPoli
   Differentiated fused = all.run(differentiated.gradients);
   std::size_t chosen = 0;
   for (const auto& [group, nodes] : all.replaced) {
-    groups[group] = choose({problems(differentiated.graph, nodes), problems(fused.graph, all.made[group])});
+    groups[group] =
+        choose({collect_problems(differentiated.graph, nodes), collect_problems(fused.graph, all.made[group])});
     chosen += groups[group];
   }
   if (chosen == 0) return differentiated;

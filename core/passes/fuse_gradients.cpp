@@ -17,14 +17,14 @@ struct Joint {
 };
 
 /// The product that computes `value`, if nothing is fused into it yet.
-const Node* plain_product(const Graph& graph, ValueId value) {
+const Node* find_plain_product(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
   if (producer < 0 || graph.node(producer).op->type() != "linear_grad_input") return nullptr;
   const Node& node = graph.node(producer);
   return static_cast<const LinearGradInput&>(*node.op).attrs().activation == Activation::none ? &node : nullptr;
 }
 
-const LinearGradWeightAttributes& weight_attributes(const Node& node) {
+const LinearGradWeightAttributes& get_weight_attributes(const Node& node) {
   return static_cast<const LinearGradWeight&>(*node.op).attrs();
 }
 
@@ -38,11 +38,11 @@ std::map<const Node*, Joint> find_joints(const Differentiated& differentiated) {
   for (const Node& node : graph.nodes()) {
     if (dynamic_cast<const ActivationGrad*>(node.op.get()) != nullptr) {
       const ValueId saved = node.inputs[0], dy = node.inputs[1];
-      const Node* product = plain_product(graph, dy);
+      const Node* product = find_plain_product(graph, dy);
       if (product == nullptr || readers[static_cast<std::size_t>(dy)] != 1) continue;
       if (graph.desc(saved).dtype != graph.desc(dy).dtype) continue;
       by_result[node.outputs[0]] = &(joints[&node] = {product, &node});
-    } else if (node.op->type() == "linear_grad_weight" && weight_attributes(node).bias) {
+    } else if (node.op->type() == "linear_grad_weight" && get_weight_attributes(node).bias) {
       const auto joint = by_result.find(node.inputs[1]);
       if (joint != by_result.end() && joint->second->weight == nullptr) joint->second->weight = &node;
     }
@@ -53,7 +53,7 @@ std::map<const Node*, Joint> find_joints(const Differentiated& differentiated) {
 void emit_joint(const Joint& joint, Rewriter& rewriter) {
   LinearGradInputAttributes attributes;
   attributes.activation = static_cast<const ActivationGrad&>(*joint.activation->op).activation();
-  if (joint.weight != nullptr) attributes.bias = weight_attributes(*joint.weight).dtype;
+  if (joint.weight != nullptr) attributes.bias = get_weight_attributes(*joint.weight).dtype;
   const std::vector<ValueId> inputs{joint.product->inputs[0], joint.product->inputs[1], joint.activation->inputs[0]};
   const std::vector<ValueId> outputs =
       rewriter.graph().add_node(joint.product->name, std::make_shared<LinearGradInput>(attributes),
@@ -63,7 +63,7 @@ void emit_joint(const Joint& joint, Rewriter& rewriter) {
 }
 
 void emit_without_bias(const Node& weight, Rewriter& rewriter) {
-  LinearGradWeightAttributes attributes = weight_attributes(weight);
+  LinearGradWeightAttributes attributes = get_weight_attributes(weight);
   attributes.bias = false;
   const ValueId dw = rewriter.graph().add(weight.name, std::make_shared<LinearGradWeight>(attributes),
                                           rewriter.mapped(weight.inputs), weight.phase);

@@ -39,7 +39,7 @@ AmpResult lower_precision(const Graph& graph, const PipelineOptions& options) {
 }
 
 /// Null if norms are not fused into convolutions.
-FusionPolicy convolution_fusion(const PipelineOptions& options) {
+FusionPolicy choose_convolution_fusion(const PipelineOptions& options) {
   switch (options.fusion) {
     case Fusion::off:
       return nullptr;
@@ -118,7 +118,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
     differentiated = fuse_gradient_sums(differentiated);
     check("fuse_gradient_sums", differentiated.graph, options);
   }
-  if (const FusionPolicy choose = convolution_fusion(options)) {
+  if (const FusionPolicy choose = choose_convolution_fusion(options)) {
     differentiated = fuse_convolutions(std::move(differentiated), choose);
     check("fuse_convolutions", differentiated.graph, options);
   }

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-json typed(const json& type, const char* help) { return {{"type", type}, {"description", help}}; }
+json make_typed(const json& type, const char* help) { return {{"type", type}, {"description", help}}; }
 json from_zero(const json& type, const char* help) { return {{"type", type}, {"minimum", 0}, {"description", help}}; }
 json make_list(json items, const char* help) {
   return {{"type", "array"}, {"items", std::move(items)}, {"description", help}};
@@ -64,7 +64,9 @@ void Fields::operator()(const char* name, std::int64_t& value, const char* help)
 void Fields::operator()(const char* name, std::optional<std::int64_t>& value, const char* help) {
   optional_leaf(name, value, from_zero({"integer", "null"}, help));
 }
-void Fields::operator()(const char* name, bool& value, const char* help) { leaf(name, value, typed("boolean", help)); }
+void Fields::operator()(const char* name, bool& value, const char* help) {
+  leaf(name, value, make_typed("boolean", help));
+}
 void Fields::operator()(const char* name, ImageSize& value, const char* help) {
   json content = value.is_square() ? json(value.height) : json{value.height, value.width};
   json schema = from_zero({"integer", "array"}, help);
@@ -73,13 +75,13 @@ void Fields::operator()(const char* name, ImageSize& value, const char* help) {
   if (use_ == Use::read) value = image_size_from_json(content).value_or(ImageSize{});
 }
 void Fields::operator()(const char* name, std::string& value, const char* help) {
-  leaf(name, value, typed("string", help));
+  leaf(name, value, make_typed("string", help));
 }
 void Fields::operator()(const char* name, std::optional<std::string>& value, const char* help) {
-  optional_leaf(name, value, typed({"string", "null"}, help));
+  optional_leaf(name, value, make_typed({"string", "null"}, help));
 }
 void Fields::operator()(const char* name, std::vector<std::string>& value, const char* help) {
-  leaf(name, value, make_list(typed("string", ""), help));
+  leaf(name, value, make_list(make_typed("string", ""), help));
 }
 void Fields::operator()(const char* name, std::vector<double>& value, const char* help) {
   leaf(name, value, make_list(from_zero("number", ""), help));
@@ -97,15 +99,19 @@ void Fields::finite(const char* name, double& value, const char* help) {
   if (use_ == Use::read && source_->contains(name)) value = content.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
-void Fields::any_sign(const char* name, int& value, const char* help) { leaf(name, value, typed("integer", help)); }
-void Fields::any_sign(const char* name, double& value, const char* help) { leaf(name, value, typed("number", help)); }
+void Fields::any_sign(const char* name, int& value, const char* help) {
+  leaf(name, value, make_typed("integer", help));
+}
+void Fields::any_sign(const char* name, double& value, const char* help) {
+  leaf(name, value, make_typed("number", help));
+}
 void Fields::any_sign(const char* name, std::optional<double>& value, const char* help) {
   if (use_ == Use::write && value && !std::isfinite(*value)) return put(name, nullptr);
-  optional_leaf(name, value, typed({"number", "null"}, help));
+  optional_leaf(name, value, make_typed({"number", "null"}, help));
 }
 
 void Fields::any(const char* name, json& value, const json& types, const char* help) {
-  leaf(name, value, typed(types, help));
+  leaf(name, value, make_typed(types, help));
 }
 void Fields::maybe_any(const char* name, json& value, const json& types, const char* help) {
   if (use_ == Use::write && value.is_null()) return;
@@ -117,7 +123,7 @@ void Fields::any_list(const char* name, json& value, const json& item, const cha
 }
 
 void Fields::others(std::map<std::string, std::optional<double>>& values, const char* help) {
-  if (use_ == Use::schema) others_ = typed({"number", "null"}, help);
+  if (use_ == Use::schema) others_ = make_typed({"number", "null"}, help);
   if (use_ == Use::write) {
     for (auto& [name, value] : values) any_sign(name.c_str(), value, help);
   }

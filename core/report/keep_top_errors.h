@@ -7,13 +7,13 @@
 
 namespace ptrain {
 
-inline constexpr std::size_t most_mistakes = 20;
+inline constexpr std::size_t most_top_errors = 20;
 
-/// Keeps the largest of `mistakes` by the member `size`, largest first; ties keep their order.
+/// Keeps the largest of `errors` by the member `size`, largest first; ties keep their order.
 template <typename TopError>
-void keep_top_errors(std::vector<TopError>& mistakes, double TopError::*size) {
-  std::ranges::stable_sort(mistakes, std::greater<>(), size);
-  if (mistakes.size() > most_mistakes) mistakes.resize(most_mistakes);
+void keep_top_errors(std::vector<TopError>& errors, double TopError::*size) {
+  std::ranges::stable_sort(errors, std::greater<>(), size);
+  if (errors.size() > most_top_errors) errors.resize(most_top_errors);
 }
 
 }  // namespace ptrain

@@ -7,6 +7,7 @@
 #include "core/data/image/image_transform.h"
 #include "core/data/source_registry.h"
 #include "core/data/table/criteo_line.h"
+#include "core/data/tensor_names.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/mapped_file.h"
 #include "core/report/json_file.h"
@@ -149,8 +150,8 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
   data.class_names = document.class_names;
   data.classes = static_cast<int>(document.class_names.size());
   if (data.kind == DataKind::table) {
-    data.numbers = criteo_numbers;
-    data.categories = criteo_categories;
+    data.dense_features = criteo_dense_features;
+    data.categorical_features = criteo_categorical_features;
   } else if (data.kind == DataKind::image) {
     if (!document.image) fail("{}: image: missing, but {} reads images", where, document.model);
     const Key& size = *find_key("data.image_size");
@@ -313,7 +314,8 @@ TrainedWeights ModelArtifact::weights() const {
   scheme.source = (folder / model_files::document).string() + ": quantization";
   scheme.layers.insert(document.quantization->layers.begin(), document.quantization->layers.end());
   for (const auto& [name, record] : document.quantization->formats) {
-    scheme.formats[name] = {dtype_from_name(record.dtype), static_cast<float>(record.scale)};
+    scheme.formats[std::string(tensor_names::current_name(name))] = {dtype_from_name(record.dtype),
+                                                                     static_cast<float>(record.scale)};
   }
   return weights;
 }

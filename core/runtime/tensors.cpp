@@ -180,7 +180,9 @@ std::vector<ClientTensor> client_tensors(const DatasetInfo& data) {
   return tensors;
 }
 
-Batch make_batch(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most) {
+Batch make_batch(const DatasetInfo& data, std::span<const InputTensor> given, std::int64_t most) {
+  std::vector<InputTensor> inputs(given.begin(), given.end());
+  for (InputTensor& input : inputs) input.name = tensor_names::current_name(input.name);
   const std::vector<std::string> optional{tensor_names::attention_mask, tensor_names::token_types};
   const std::vector<TensorSpec> specs = input_tensors(data);
   std::vector<std::string> names;

@@ -30,7 +30,8 @@ std::vector<ClientTensor> client_tensors(const DatasetInfo& data);
 /// Converts tensors [N, shape of the spec], 1 <= N <= `most`. `images` are u8 or, scaled to [0, 1], f32, which is
 /// rounded to the 256 levels that the model was trained on. Integers are i32 or i64. Text is `input_ids` [N, S], S up
 /// to max_length, and in the same shape `attention_mask`, 1 for tokens and 0 for the padding after them (none: all are
-/// tokens), and `token_type_ids` (none: 0). Throws Error{usage} naming the tensor, what was expected and what it is.
+/// tokens), and `token_type_ids` (none: 0). Older names of tensors (tensor_names::current_name) are accepted. Throws
+/// Error{usage} naming the tensor, what was expected and what it is.
 Batch make_batch(const DatasetInfo& data, std::span<const InputTensor> inputs, std::int64_t most);
 
 }  // namespace ptrain

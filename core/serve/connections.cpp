@@ -135,19 +135,19 @@ void Connections::read_all() {
   constexpr int most_events = 64, milliseconds = 100;
   std::array<epoll_event, most_events> found;
   auto swept = Clock::now();
-  for (bool told = false;;) {
+  for (bool last_read = false;;) {
     const int count = ::epoll_wait(events_, found.data(), most_events, milliseconds);
     const std::lock_guard lock(mutex_);
     for (int i = 0; i < count; ++i) {
       const auto connection = open_.find(found[static_cast<std::size_t>(i)].data.fd);
       if (connection != open_.end() && !connection->second->busy) read(*connection->second);
     }
-    if (finishing_ && !std::exchange(told, true)) read_what_has_come();
+    if (finishing_ && !std::exchange(last_read, true)) read_what_has_come();
     if (const auto now = Clock::now(); finishing_ || now - swept > std::chrono::milliseconds(milliseconds)) {
       close_silent();
       swept = now;
     }
-    if (told && open_.empty()) return;
+    if (last_read && open_.empty()) return;
   }
 }
 

@@ -50,7 +50,7 @@ struct OutputForm {
   std::int64_t classes = 0;  // 0: the tensor's values; else as many of the highest, as texts "value:index:name"
 };
 
-/// Of each row the highest values: "value:index", ":name" behind it where classes have names.
+/// The highest values of each row: "value:index", or "value:index:name" where classes have names.
 std::vector<std::string> rank_classes(const HostTensor& tensor, std::int64_t count,
                                       const std::vector<std::string>& names) {
   std::vector<std::string> texts;
@@ -169,7 +169,7 @@ void ModelService::require_input_name(const json& input) const {
   std::vector<std::string> known;
   if (encoder_) known.emplace_back(text_input);
   for (const ClientTensor& tensor : client_tensors(data_)) known.push_back(tensor.name);
-  if (std::ranges::find(known, name->get<std::string>()) != known.end()) return;
+  if (std::ranges::find(known, tensor_names::current_name(name->get_ref<const std::string&>())) != known.end()) return;
   fail_usage("unknown input {}; the model has {}", quoted_name(name->get<std::string>()), fmt::join(known, ", "));
 }
 

@@ -12,7 +12,7 @@ namespace ptrain {
 
 struct ServiceAnswer {
   int status = 200;                            // HTTP status
-  std::string body;                            // JSON, and the binary data of tensors behind it
+  std::string body;                            // JSON, then the binary data of tensors
   std::optional<std::size_t> json_bytes = {};  // where there is binary data
 };
 

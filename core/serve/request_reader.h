@@ -11,7 +11,7 @@ namespace ptrain {
 
 /// A request whose body has a known length: chunks are joined, trailers left out.
 struct HttpRequest {
-  std::string head;   // request line and headers with the empty line behind them
+  std::string head;   // request line, headers and the empty line that ends them
   std::string body;   // shorter than the head's Content-Length where the request is not whole
   bool whole = true;  // false: nothing that follows on the connection can be read
 };
@@ -28,7 +28,7 @@ class RequestReader {
   HttpRequest take_part();
   /// Whether take() would return a request.
   bool ready() const { return part_ == Part::done; }
-  /// Whether nothing has been added behind the last request.
+  /// Whether nothing has been added after the last request.
   bool empty() const { return part_ == Part::head && rest().empty(); }
   /// True once, when a client waits for "100 Continue" before it sends its body.
   bool take_expectation();

@@ -122,7 +122,7 @@ void take_binary(std::string_view data, RequestTensor& tensor) {
     std::uint32_t length = 0;
     if (data.size() >= sizeof length) std::memcpy(&length, data.data(), sizeof length);
     if (data.size() < sizeof length || length > data.size() - sizeof length) {
-      fail_usage("{}: binary data: text {} ends behind the tensor", tensor.name, tensor.texts.size());
+      fail_usage("{}: binary data: text {} ends past the tensor", tensor.name, tensor.texts.size());
     }
     tensor.texts.emplace_back(data.substr(sizeof length, length));
     data.remove_prefix(sizeof length + length);
@@ -137,7 +137,7 @@ std::optional<std::string_view> find_binary(const json& input, const std::string
   if (size == parameters->end()) return std::nullopt;
   if (!size->is_number_integer() || *size < 0 || *size > binary.size()) {
     fail_usage(
-        "{}: binary_data_size: expected 0 to the {} bytes that are left of the binary data behind the JSON, whose "
+        "{}: binary_data_size: expected 0 to the {} bytes that are left of the binary data after the JSON, whose "
         "length the header Inference-Header-Content-Length says",
         where, binary.size());
   }

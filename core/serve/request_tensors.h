@@ -1,4 +1,4 @@
-// Parses tensors from a request's JSON and the binary data behind it.
+// Parses tensors from a request's JSON and the binary data after it.
 #pragma once
 
 #include "core/runtime/tensors.h"

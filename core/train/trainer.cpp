@@ -272,8 +272,8 @@ void Trainer::require_trained_weights() const {
 EvalResult Trainer::evaluate_now() {
   EvalResult result = evaluator_->run(steps_done(), counts_.position(steps_done()).epoch);
   flush_notes();
-  if (result.bad_samples.count > told_bad_samples_) observer_.on_note(result.bad_samples.text("evaluation"));
-  told_bad_samples_ = std::max(told_bad_samples_, result.bad_samples.count);
+  if (result.bad_samples.count > noted_bad_samples_) observer_.on_note(result.bad_samples.text("evaluation"));
+  noted_bad_samples_ = std::max(noted_bad_samples_, result.bad_samples.count);
   if (result.evaluation.eval_samples > 0 && !std::isfinite(result.loss)) {
     outcome_.status = RunStatus::diverged;
     outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), result.loss);

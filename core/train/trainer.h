@@ -97,7 +97,7 @@ class Trainer {
   Checkpoints checkpoints_;
 
   RunEnd outcome_;
-  std::int64_t told_bad_samples_ = 0;  // of evaluations, in notes
+  std::int64_t noted_bad_samples_ = 0;  // of evaluations, in notes
   StartingPoint start_;
   BestModel best_;
   Stopwatch training_clock_;            // from the first step on

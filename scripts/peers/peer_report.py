@@ -8,11 +8,11 @@ def peak_rss_bytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def print_report(samples_per_step, times, **facts):
-    """One line of JSON: `facts`, and metrics from the seconds of each step."""
+def print_report(samples_per_step, times, **fields):
+    """One line of JSON: `fields`, and metrics from the seconds of each step."""
     percentiles = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else times * 99
     print(json.dumps({
-        **facts,
+        **fields,
         "samples_per_second": samples_per_step * len(times) / sum(times),
         "step_ms": {"mean": 1e3 * statistics.fmean(times), "p50": 1e3 * percentiles[49],
                     "p90": 1e3 * percentiles[89], "p99": 1e3 * percentiles[98]},

@@ -70,7 +70,7 @@ def proto(field, value):
 
 
 def example(**features):
-    """tf.train.Example; __ stands for a slash, bytes become a bytes_list, numbers an int64_list."""
+    """tf.train.Example; __ means a slash, bytes become a bytes_list, numbers an int64_list."""
     def feature(value):
         return proto(1, proto(1, value)) if isinstance(value, bytes) else proto(3, proto(1, value))
     return proto(1, b"".join(proto(1, proto(1, name.replace("__", "/").encode()) + proto(2, feature(value)))

@@ -19,7 +19,7 @@ METRICS = {
 
 
 def evaluation(metric, value):
-    """As version 2 of a report or of a record tells it."""
+    """The form of an evaluation in version 2 of reports and records."""
     return {"primary": metric, "names": [metric], "eval_samples": 1500,
             "metrics": {metric: {**METRICS[metric], "value": value}}}
 

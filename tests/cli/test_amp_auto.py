@@ -78,7 +78,7 @@ class AmpAuto(ProgramTest):
     def test_every_command_takes_it(self):
         validated = run("validate", self.config, "--amp", "auto", "--json", env=self.environment)
         self.assertEqual(json.loads(validated.stdout)["amp"]["level"], "auto")
-        planned = run("plan", self.config, "--amp", "auto", "--json", env=self.environment)
+        planned = run("estimate", self.config, "--amp", "auto", "--json", env=self.environment)
         self.assertIn(json.loads(planned.stdout)["amp"]["level"], ("O0", "O1"))
 
 

@@ -64,7 +64,7 @@ class Compare(ProgramTest):
                 self.assertIn(METRICS[metric]["title"].lower(), result.stdout.splitlines()[0].lower())
                 self.assertRegex(result.stdout, rf"WORSE {base:.2f}\d* -> {worse:.2f}")
                 better = self.compare_reports(evaluation(metric, worse), evaluation(metric, base))
-                self.assertEqual(better.returncode, 5, better.stdout)  # one run a side tells no speed
+                self.assertEqual(better.returncode, 5, better.stdout)  # one run per side gives no verdict on speed
                 self.assertIn("NOT WORSE", better.stdout)
         one_run = self.compare_reports(evaluation("perplexity", 20.0), evaluation("perplexity", 22.0)).stdout
         self.assertIn("perplexity of one run per side has no error", one_run)
@@ -113,7 +113,7 @@ class Compare(ProgramTest):
         self.assertEqual(result.returncode, 5)
         self.assertIn("runs more of each would decide", result.stdout)
 
-    def test_what_cannot_be_read_is_told(self):
+    def test_what_cannot_be_read_is_named(self):
         text = self.one_report().read_text()
         for name, content, code, part in (
                 ("cut.json", text[: len(text) // 2], 1, "not complete JSON"),
@@ -128,7 +128,7 @@ class Compare(ProgramTest):
         self.assert_one_line_error(self.compare("sme"), 2, "did you mean same?")
         self.assert_one_line_error(self.compare("same", "--allow", "everything"), 2, "expected hardware, config or data")
 
-    def test_a_baseline_is_kept_and_held_to(self):
+    def test_a_baseline_is_kept_and_checked(self):
         copy = self.folder / "suite"
         shutil.copytree(FROZEN, copy)
         self.assert_one_line_error(run("baseline", "save", copy), 1, "no good run")

@@ -1,4 +1,4 @@
-"""What a command tells while it works and when it is done: progress, summary, events; more or less of it on request."""
+"""What a command prints while it works and when it is done: progress, summary, events; more or less on request."""
 import fcntl
 import json
 import os
@@ -53,11 +53,11 @@ class ConsoleOptions(ProgramTest):
         self.assertEqual(json.loads(failed.stdout.splitlines()[-1])["status"], "diverged")
         self.assert_one_line_error(run("run", self.config, "--log", "xml"), 2, "--log", "jsonl")
 
-    def test_a_sweep_is_quiet_or_tells_each_run(self):
+    def test_a_sweep_is_quiet_or_prints_each_run(self):
         sweep = ["bench", self.config, "--axis", "data.batch_size=4,8", "--repeats", "2", "-o", "train.steps=20"]
-        told = run(*sweep, "--log", "jsonl", "--out", self.folder / "sweep")
-        events = [json.loads(line) for line in told.stdout.splitlines()]
-        self.assertEqual([event["event"] for event in events], ["start", *["run"] * 4, "end"], told.stderr)
+        swept = run(*sweep, "--log", "jsonl", "--out", self.folder / "sweep")
+        events = [json.loads(line) for line in swept.stdout.splitlines()]
+        self.assertEqual([event["event"] for event in events], ["start", *["run"] * 4, "end"], swept.stderr)
         self.assertEqual({event["case"] for event in events[1:-1]}, {"batch_size=4", "batch_size=8"})
         quiet = run(*sweep, "-q", "--out", self.folder / "sweep")
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
@@ -73,7 +73,7 @@ class ConsoleOptions(ProgramTest):
                     self.assertTrue(all(len(line.removesuffix("\x1b[K")) < 80 for line in drawn), drawn)
 
     def in_terminal(self, columns, name, *arguments):
-        """What the program shows on a terminal of so many columns."""
+        """What the program shows on a terminal of `columns` columns."""
         main, side = os.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         with subprocess.Popen([BINARY, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=side,

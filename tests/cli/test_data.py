@@ -118,16 +118,16 @@ class ImageFolder(DataPack):
         super().setUp()
         self.config.write_text(RESNET.replace("PACKS", str(self.images)).replace("packed", "image_folder"))
 
-    def test_unread_samples_are_told_or_refused(self):
+    def test_unread_samples_are_noted_or_refused(self):
         for name in ("train/cat/0.png", "val/dog/1.png"):
             (self.images / name).write_bytes(b"no image")
         refused = self.train("refused")
         self.assert_one_line_error(refused, 1, "train/cat/0.png", "more bad samples than data.max_bad_share 0.01")
-        told = self.train("told", "-o", "data.max_bad_share=0.5")
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertRegex(told.stdout, "unread +1 training sample could not be read.*train/cat/0.png")
-        self.assertRegex(told.stdout, "unread +1 evaluation sample could not be read.*val/dog/1.png")
-        progress = self.report("told")["progress"]
+        noted = self.train("noted", "-o", "data.max_bad_share=0.5")
+        self.assertEqual(noted.returncode, 0, noted.stderr)
+        self.assertRegex(noted.stdout, "unread +1 training sample could not be read.*train/cat/0.png")
+        self.assertRegex(noted.stdout, "unread +1 evaluation sample could not be read.*val/dog/1.png")
+        progress = self.report("noted")["progress"]
         self.assertEqual((progress["bad_samples"], progress["bad_evaluation_samples"]), (1, 1))
         self.assertEqual(set(progress["unread"]), {"training", "evaluation"})
 
@@ -161,7 +161,7 @@ class ImageFolder(DataPack):
                         for name in ("upright", "stored")]
         self.assertEqual(orientations, [None, "stored"])
 
-    def test_resuming_with_other_labels_is_told(self):
+    def test_resuming_with_other_labels_is_noted(self):
         keep = ("-o", "output.save=true")
         self.assertEqual(self.train("run", *keep).returncode, 0)
         same = self.train("run", *keep, "-o", "train.steps=4", "--resume", "auto")

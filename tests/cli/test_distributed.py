@@ -193,7 +193,7 @@ class Threads(RanksTest):
 @unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
 class Processes(RanksTest):
     def test_processes_and_threads_give_the_same_bits(self):
-        """So what threads are held to above holds for processes."""
+        """The tests of threads above hold for processes too."""
         small = ["-o", "train.steps=4", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
         in_order = ["--amp", "O1", "-o", "dist.reproducible=true", "-o", "dist.sync_batch_norm=false"]
         for name, config in (("bert", self.config), ("resnet", self.resnet)):

@@ -37,6 +37,10 @@ class ExitCodes(ProgramTest):
         self.assertEqual(run("help").stdout, run("--help").stdout)
         self.assert_one_line_error(run("help", "rnu"), 2, "did you mean run?")
 
+    def test_a_renamed_command_keeps_its_old_name(self):
+        self.assert_one_line_error(run("plan", self.config, "--ranks", 2), 2, "--links")
+        self.assertEqual(run("help", "plan").stdout, run("estimate", "--help").stdout)
+
     def test_keys_are_listed_by_section(self):
         listed = run("list", "keys", "train").stdout
         self.assertIn("train.optimizer.lr\n", listed)
@@ -78,7 +82,7 @@ class ExitCodes(ProgramTest):
             self.assertRegex(text, rf"(?m)^{entry['name']}$")
 
     def test_models_have_the_parameters_of_those_they_are_named_after(self):
-        """As torchvision and transformers count them, and the arithmetic that a plan says."""
+        """As torchvision and transformers count them, and the arithmetic that `ptrain estimate` says."""
         entries = {entry["name"]: entry for entry in json.loads(run("list", "models", "--json").stdout)}
         known = {"resnet50": 25557032, "resnext50_32x4d": 25028904, "mobilenet_v2": 3504872,
                  "mobilenet_v3_large": 5483032, "efficientnet_b0": 5288548, "regnet_y_400mf": 4344144, "convnext_tiny": 28589128,
@@ -86,10 +90,13 @@ class ExitCodes(ProgramTest):
                  "bert": 109483778, "distilbert": 66955010, "gpt2": 124439808}
         self.assertEqual({name: entries[name]["parameters"] for name in known}, known)
         entry = entries["mobilenet_v2"]
-        plan = run("plan", ROOT / "configs/zoo/mobilenet_v2.yaml", "--json", "-o", "data.source=synthetic", "-o", "device=cpu",
-                   "-o", f"model.classes={entry['classes']}", "-o", f"data.image_size={entry['image_size']}", "-o",
-                   "data.batch_size=2", "-o", "amp.level=O0", "-o", "eval.every_epochs=0")
-        self.assertAlmostEqual(json.loads(plan.stdout)["flops_per_sample"] / entry["flops_per_sample"], 1, 3, plan.stderr)
+        answer = run("estimate", ROOT / "configs/zoo/mobilenet_v2.yaml", "--json", "-o", "data.source=synthetic",
+                     "-o", "device=cpu", "-o", f"model.classes={entry['classes']}",
+                     "-o", f"data.image_size={entry['image_size']}", "-o", "data.batch_size=2", "-o", "amp.level=O0",
+                     "-o", "eval.every_epochs=0")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        flops = json.loads(answer.stdout)["flops_per_sample"]
+        self.assertAlmostEqual(flops / entry["flops_per_sample"], 1, 3)
 
     def test_json_is_asked_for_by_one_word(self):
         table = run("table", FROZEN, "--json")

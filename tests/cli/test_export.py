@@ -92,8 +92,8 @@ class Export(ProgramTest):
         self.assertEqual(self.train("rare", "-o", "train.steps=100", "-o", "train.log_every_steps=30").returncode, 0)
         self.source = self.folder / "rare"
         lines = [json.loads(line.removeprefix(":::MLLOG ")) for line in self.export("mllog").splitlines()]
-        told = [(line["key"], line["metadata"]["epoch_num"]) for line in lines if "epoch_num" in line["metadata"]]
-        epochs = [(key, epoch) for key, epoch in told if key in ("epoch_start", "epoch_stop", "eval_start")]
+        numbered = [(line["key"], line["metadata"]["epoch_num"]) for line in lines if "epoch_num" in line["metadata"]]
+        epochs = [(key, epoch) for key, epoch in numbered if key in ("epoch_start", "epoch_stop", "eval_start")]
         self.assertEqual(epochs, [("epoch_start", 1), ("epoch_stop", 1), ("eval_start", 1), ("epoch_start", 2),
                                   ("epoch_stop", 2), ("eval_start", 2), ("epoch_start", 3), ("epoch_stop", 3),
                                   ("eval_start", 3)])

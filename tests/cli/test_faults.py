@@ -1,6 +1,6 @@
 """Every call of a short run that the system can refuse is refused once: one line, exit code 1, and nothing lost.
 
-The n-th call of each function fails (tests/fakes/fail_nth_call.cpp) in a run that goes on from a checkpoint. Whatever
+The n-th call of each function fails (tests/fakes/fail_nth_call.cpp) in a run that resumes from a checkpoint. Whatever
 fails, files under their final names are whole: those of before, or those of a run in which nothing failed.
 FAULTS=all tries every n; else a part of the calls that only read, and of a network of images.
 """

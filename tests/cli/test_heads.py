@@ -9,11 +9,11 @@ import unittest
 from program import ROOT, ProgramTest, get_figures, run
 
 WORDS = ["a", "man", "dog", "is", "eating", "running", "food", "fast", "the", "cat"]
-HEADER = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+HEADER = "index\tgenre\tfilename\tyear\printed_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
 
 
 def pairs(count, seed):
-    """Sentences of four words; the first of all tells the score."""
+    """Sentences of four words; the first word determines the score."""
     draw = random.Random(seed)
     for _ in range(count):
         first, second = draw.choices(WORDS, k=4), draw.choices(WORDS, k=4)
@@ -42,7 +42,7 @@ class Regression(ProgramTest):
         report = self.report("own")
         accuracy = get_figures(report)
         self.assertEqual((sorted(accuracy), report["evaluation"]["eval_samples"]), (["loss", "mse", "pearson", "spearman"], 37))
-        self.assertGreater(accuracy["spearman"], 0.8, "the first word tells the score")
+        self.assertGreater(accuracy["spearman"], 0.8, "the first word determines the score")
         self.assertAlmostEqual(accuracy["mse"], accuracy["loss"])
         self.assertNotIn("classification", {key for key, value in report.items() if value})
         self.assertEqual(report["best"]["metric"], "spearman")
@@ -69,12 +69,12 @@ class Regression(ProgramTest):
             self.assertAlmostEqual(line["value"], one["prediction"], places=3)
             self.assertEqual(line["truth"], one["truth"])
         self.assertIn("Spearman", asked.stderr)
-        told = run("infer", self.folder / "own", "a man is eating\ta dog is eating", "--progress", "none")
-        self.assertRegex(told.stdout, r"^a man is eating: -?\d\.\d{4}\n$")
+        printed = run("infer", self.folder / "own", "a man is eating\ta dog is eating", "--progress", "none")
+        self.assertRegex(printed.stdout, r"^a man is eating: -?\d\.\d{4}\n$")
         copied = run("export", self.folder / "own", "--out", self.folder / "copy")
         self.assertEqual(copied.returncode, 0, copied.stderr)
         again = run("infer", self.folder / "copy", "a man is eating\ta dog is eating", "--progress", "none")
-        self.assertEqual(again.stdout, told.stdout)
+        self.assertEqual(again.stdout, printed.stdout)
         smaller = run("quantize", self.folder / "own", "--calibrate", self.folder / "dev.tsv", "--out", self.folder / "q",
                       "--layers", "all", "--speed-seconds", 0, "--json")
         self.assertEqual(smaller.returncode, 0, smaller.stderr)
@@ -151,14 +151,14 @@ class RunningText(ProgramTest):
         (self.folder / "dev.txt").write_text(sentences(60, "dev"))
         self.config.write_text(NEXT_TOKEN.format(folder=self.folder))
 
-    def test_it_trains_tells_its_perplexity_and_is_no_model_of_classes(self):
+    def test_it_trains_reports_its_perplexity_and_is_no_model_of_classes(self):
         trained = self.train("own", "-o", "output.keep_best=perplexity")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         report = self.report("own")
         accuracy = get_figures(report)
         self.assertAlmostEqual(accuracy["perplexity"], math.exp(accuracy["loss"]), places=6)
         self.assertLess(accuracy["perplexity"], 8, "uniform over the bytes that occur would be 18")
-        self.assertGreater(accuracy["perplexity"], 1.4, "what the words' choice leaves open; less: it sees what it tells")
+        self.assertGreater(accuracy["perplexity"], 1.4, "the entropy of the words; less: it sees the token it predicts")
         self.assertGreater(report["loss"]["first"], 5, f"about ln {self.vocabulary}")
         self.assertEqual(report["evaluation"]["names"], ["perplexity", "loss"])
         self.assertEqual(report["best"]["metric"], "perplexity")
@@ -229,7 +229,7 @@ class RunningText(ProgramTest):
         self.assertEqual(rest.returncode, 0, rest.stderr)
         self.assertEqual(self.losses("half")[-30:], self.losses("fp32")[-30:])
 
-    def test_what_is_wrong_is_told_in_a_line(self):
+    def test_what_is_wrong_is_printed_in_a_line(self):
         def refused(code, *parts, **settings):
             overrides = [part for key, value in settings.items() for part in ("-o", f"{key.replace('__', '.')}={value}")]
             self.assert_one_line_error(self.train("bad", *overrides), code, *parts)

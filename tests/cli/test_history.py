@@ -1,4 +1,4 @@
-"""Histories of baselines: saved under labels, told with their changes, and held to them by exit code."""
+"""Histories of baselines: saved under labels, shown with their changes, and checked by exit code."""
 import json
 import random
 import re
@@ -145,7 +145,7 @@ class History(ProgramTest):
         self.assertEqual([len(s["points"]) for s in series], [10, 10])
         self.assertEqual([s["changes"] for s in series], [[], []])
 
-    def test_what_is_no_history_is_told(self):
+    def test_what_is_no_history_is_an_error(self):
         self.assert_one_line_error(run("history", self.folder / "none"), 1, "no such folder")
         self.assert_one_line_error(run("history", self.folder), 1, "no baseline", "ptrain baseline save")
 

@@ -155,7 +155,7 @@ output: {{dir: {out}}}
         self.assertIn("trained on pairs of sentences (columns \"one\" and \"two\")", lines.stderr)
         self.assertIn("1 of 3 inputs have only words that are not in", lines.stderr)
 
-        for report, part in ((dev, "is an input"), (model / "report.json", "lies in"), (config, "is weights, data or a conf")):
+        for report, part in ((dev, "is an input"), (model / "report.json", "is in"), (config, "is weights, data or a conf")):
             kept = report.read_bytes()
             self.assert_one_line_error(run("infer", model, dev, "--report", report), 2, f"--report {report}: ", part)
             self.assertEqual(report.read_bytes(), kept)
@@ -221,7 +221,7 @@ class DataSets(TrainedModels, ProgramTest):
 
 
 class Bench(TrainedModels, ProgramTest):
-    """What each scenario counts; no figure is held to anything."""
+    """What each scenario counts; no figure is compared with a bound."""
 
     def bench(self, scenario, *arguments, model="texts"):
         result = run("bench", "infer", self.runs / model, "--scenario", scenario, "--seconds", 0.1, *arguments, "--json")
@@ -246,8 +246,8 @@ class Bench(TrainedModels, ProgramTest):
         milliseconds = sum(kernel["milliseconds"] / kernel["calls"] for kernel in timed["kernels"])
         self.assertLess(milliseconds, 10 * timed["latency_ms"]["mean"])  # of one batch, not of all
         self.assertIn("linear", {kernel["op"] for kernel in timed["kernels"]})
-        told = run("bench", "infer", self.runs / "texts", "--seconds", 0.1, "--per-op").stdout
-        self.assertIn("GFLOP/s", told)
+        printed = run("bench", "infer", self.runs / "texts", "--seconds", 0.1, "--per-op").stdout
+        self.assertIn("GFLOP/s", printed)
 
     def test_a_server_holds_its_bound(self):
         for model, bound, default in (("texts", ["--bound", 60000], 60000), ("images", ["--bound", 60000], 60000)):

@@ -118,7 +118,7 @@ class Onnx(trained.TrainedModels, ProgramTest):
         self.check_images(folder, session)
 
     def test_grids_of_means(self):
-        """Fewer pixels than windows, and a layer behind them that reads channels innermost."""
+        """Fewer pixels than windows, and a layer after them that reads channels innermost."""
         folder = self.folder / "grid"
         result = run("run", self.root / "images.yaml", "-o", "model.name=vgg16", "-o", "model.dropout=0", "-o", "train.steps=1",
                      "-o", "train.optimizer.lr=1e-5", "-o", "data.image_size=64", "-o", "data.batch_size=4", "-o",

@@ -102,7 +102,7 @@ class OwnData(ProgramTest):
                                           "split": {"dev": 0.2, "seed": 42}})
         self.assertTrue(any("data.split.dev 0.2: 96 samples train, 24 evaluate" in note for note in report["notes"]))
         accuracy = get_figures(report)
-        self.assertEqual(accuracy["top1"], 1.0, "the words of the classes are told apart")
+        self.assertEqual(accuracy["top1"], 1.0, "the words distinguish the classes")
         self.assertAlmostEqual(accuracy["majority"], 14 / 24)
         self.assertEqual((accuracy["macro_f1"], accuracy["mcc"], accuracy["auc"]), (1.0, 1.0, 1.0))
         self.assertEqual([(c["name"], c["samples"]) for c in report["classification"]["classes"]],
@@ -161,7 +161,7 @@ class OwnData(ProgramTest):
         self.assertEqual(self.losses("parts"), self.losses("whole"))
         self.assertEqual(self.report("parts")["evaluation"]["metrics"]["loss"]["value"], self.report("whole")["evaluation"]["metrics"]["loss"]["value"])
 
-    def test_a_vocabulary_of_other_words_is_told(self):
+    def test_a_vocabulary_of_other_words_is_noted(self):
         self.table()
         (self.folder / "vocab.txt").write_text("\n".join(WORDS[:5] + ["movie", "film"]) + "\n")
         self.configured()
@@ -247,7 +247,7 @@ class OwnData(ProgramTest):
         right = sum(one["truth"] == one["prediction"] for one in answers)
         self.assertAlmostEqual(right / 24, report["evaluation"]["metrics"]["top1"]["value"])
         for one in answers:
-            _, review, attitude = rows[one["line"] - 2]  # behind the header
+            _, review, attitude = rows[one["line"] - 2]  # after the header
             self.assertEqual((one["file"], one["text"], one["truth"]), (str(self.folder / "train.csv"), review, attitude))
         page = self.page("own")
         wrong = [one for one in answers if one["truth"] != one["prediction"]]

@@ -1,4 +1,4 @@
-"""What ptrain plan predicts of a step on a GPU that is not there; results/predicted.md is what it predicts now."""
+"""What ptrain estimate predicts of a step on an absent GPU; results/predicted.md is what it predicts now."""
 import importlib.util
 import json
 import unittest
@@ -11,8 +11,8 @@ specification.loader.exec_module(predicted)
 
 
 class Predicted(ProgramTest):
-    def plan(self, *arguments):
-        result = run("plan", self.config, "--json", *arguments)
+    def estimate(self, *arguments):
+        result = run("estimate", self.config, "--json", *arguments)
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
@@ -21,12 +21,12 @@ class Predicted(ProgramTest):
                          "a step's bytes or time changed: scripts/predicted.py >results/predicted.md, and say why")
 
     def test_nodes_add_up_and_name_their_bound(self):
-        plan = self.plan("--device", "H200", "-o", "amp.level=O2")
+        estimate = self.estimate("--device", "H200", "-o", "amp.level=O2")
         for figure in ("bytes", "flops", "ms"):
             for parts in ("ops", "nodes"):
-                self.assertAlmostEqual(sum(part[figure] for part in plan[parts]) / plan["step"][figure], 1, places=9)
-        self.assertLessEqual({node["bound"] for node in plan["nodes"]}, {"memory", "arithmetic", "launch"})
-        self.assertAlmostEqual(plan["samples_per_second"], 8e3 / plan["step"]["ms"])
+                self.assertAlmostEqual(sum(part[figure] for part in estimate[parts]) / estimate["step"][figure], 1, 9)
+        self.assertLessEqual({node["bound"] for node in estimate["nodes"]}, {"memory", "arithmetic", "launch"})
+        self.assertAlmostEqual(estimate["samples_per_second"], 8e3 / estimate["step"]["ms"])
 
     def test_a_mask_of_dropout_in_memory_is_written_and_read(self):
         keys = predicted.BASE | {"amp.level": "O2", "amp.dtype": "fp16"}
@@ -40,7 +40,7 @@ class Predicted(ProgramTest):
                     self.assertTrue(0 < rest < 0.02 * op["bytes"], (op, rest))  # lengths and lse
 
     def test_a_slower_gpu_takes_longer(self):
-        steps = [self.plan("--device", device, "-o", "data.batch_size=512", "-o", "data.synthetic_samples=1024")["step"]
+        steps = [self.estimate("--device", device, "-o", "data.batch_size=512", "-o", "data.synthetic_samples=1024")["step"]
                  for device in ("h200", "a100", "l4")]
         self.assertEqual([step["ms"] for step in steps], sorted(step["ms"] for step in steps))
         self.assertEqual(len({step["ms"] for step in steps}), 3)
@@ -49,14 +49,14 @@ class Predicted(ProgramTest):
         self.assertEqual(self.train("one", "-o", "train.steps=6", "-o", "eval.every_epochs=0").returncode, 0)
         scaling = ("--ranks", "8", "--links", ROOT / "configs/links/ethernet_100g.yaml", "--measured",
                    self.folder / "one/report.json")
-        self.assertEqual(run("plan", self.config, *scaling).returncode, 0)
+        self.assertEqual(run("estimate", self.config, *scaling).returncode, 0)
         for other in ("model.size=mini", "data.max_length=20", "data.batch_size=4", "train.accumulate_steps=2",
                       "model.name=distilbert"):
             key = other.partition("=")[0]
-            self.assert_one_line_error(run("plan", self.config, *scaling, "-o", other), 2, "--measured", key)
+            self.assert_one_line_error(run("estimate", self.config, *scaling, "-o", other), 2, "--measured", key)
 
     def test_a_gpu_that_is_not_known_is_named(self):
-        self.assert_one_line_error(run("plan", self.config, "--device", "h20"), 2, "--device", "H200", "h20")
+        self.assert_one_line_error(run("estimate", self.config, "--device", "h20"), 2, "--device", "H200", "h20")
 
 
 if __name__ == "__main__":

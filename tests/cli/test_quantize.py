@@ -160,7 +160,7 @@ class Quantize(TrainedModels):
             jsonschema.validate(self.reports[name], schemas["quantize"])
             jsonschema.validate(json.loads((self.out / name / "model.json").read_text()), schemas["model"])
 
-    def test_the_choice_by_speed_and_its_figures_are_told(self):
+    def test_the_choice_by_speed_and_its_figures_are_reported(self):
         result = run("quantize", self.runs / "texts", "--calibrate", self.data / "texts/dev.tsv", "--out",
                      self.folder / "fast", "--speed-seconds", "0.01", "--max-drop", "100")
         if "no layer is faster" in result.stderr:  # of so small a model; another machine may find some

@@ -1,4 +1,4 @@
-"""The commands that documents show are real: each is run, or stands below with the reason why it is not."""
+"""The commands that documents show are real: each is run, or listed below with the reason why it is not."""
 import os
 import pathlib
 import re
@@ -54,7 +54,7 @@ BRIEF = [*SEARCHLESS, "--repeats", "2", "--progress", "none", "-o", "train.steps
 
 
 def lines(document):
-    """Of indented blocks, of which each line is a command; what stands in fences are examples."""
+    """Lines of indented blocks, each a command; fences hold examples."""
     text = re.sub(r"```.*?```", "", (ROOT / document).read_text(), flags=re.S)
     yield from (line.strip() for line in text.splitlines() if line.startswith("    ") and line.strip())
 
@@ -158,7 +158,7 @@ class Documents(TrainedModels, ProgramTest):
                 self.assertIn(result.returncode, codes, result.stderr)
 
     def test_the_blocks_of_output_are_what_the_program_prints(self):
-        """A fence that begins with a command is its output; a line of three dots stands for any lines."""
+        """A fence that begins with a command is its output; a line of three dots matches any lines."""
         seen = 0
         for document in DOCUMENTS:
             for line, expected in re.findall(rf"^```text\n\$ {PROGRAM} (.*)\n(.*?)^```$", (ROOT / document).read_text(),

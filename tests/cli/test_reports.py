@@ -79,11 +79,11 @@ class Reports(ProgramTest):
         self.assertLess(tokens["packed"]["computed"], tokens["padded"]["computed"])
         self.assertLess(packed["model"]["flops_per_sample"], padded["model"]["flops_per_sample"])
 
-    def test_plan_reads_the_padding(self):
-        plans = [json.loads(run("plan", self.config, "--json", "-o", f"data.padding={padding}").stdout)
+    def test_estimate_reads_the_padding(self):
+        estimates = [json.loads(run("estimate", self.config, "--json", "-o", f"data.padding={padding}").stdout)
                  for padding in ("max_length", "none")]
-        self.assertEqual(*(plan["parameters"] for plan in plans))
-        self.assertLess(plans[1]["flops_per_sample"], plans[0]["flops_per_sample"])
+        self.assertEqual(*(estimate["parameters"] for estimate in estimates))
+        self.assertLess(estimates[1]["flops_per_sample"], estimates[0]["flops_per_sample"])
 
     def test_the_same_seed_gives_the_same_losses_and_weights(self):
         for output, seed in (("a", 1), ("b", 1), ("c", 2)):
@@ -171,10 +171,10 @@ class Reports(ProgramTest):
 
     def test_plan_agrees_with_the_report(self):
         self.train("out", "-o", "train.steps=3")
-        plan = json.loads(run("plan", self.config, "--json").stdout)
+        estimate = json.loads(run("estimate", self.config, "--json").stdout)
         report = self.report("out")
-        self.assertEqual(plan["parameters"], report["model"]["parameters"])
-        self.assertEqual(plan["flops_per_sample"], report["model"]["flops_per_sample"])
+        self.assertEqual(estimate["parameters"], report["model"]["parameters"])
+        self.assertEqual(estimate["flops_per_sample"], report["model"]["flops_per_sample"])
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""A run killed at any moment goes on to the same weights. PTRAIN_KILLS says how many moments (default 4). Checkpoints are
-safetensors files that any program reads; those of the first format are gone on from."""
+"""A run killed at any moment resumes to the same weights. PTRAIN_KILLS says how many moments (default 4). Checkpoints are
+safetensors files that any program reads; those of the first format are resumed from."""
 import json
 import os
 import pathlib

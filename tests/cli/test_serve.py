@@ -183,7 +183,7 @@ class Serving(TrainedModels, ProgramTest):
             self.assertAlmostEqual(one, other, places=6)
         for body, bytes_, part in ((head + data[:-1], len(head), "binary_data_size"), (head + data + b"x", len(head), "no tensor"),
                                    (head + data, len(head) + 99999, "Inference-Header"), (head + data, -1, "Inference-Header"),
-                                   (head + b"\xff" * len(data), len(head), "behind the tensor")):
+                                   (head + b"\xff" * len(data), len(head), "past the tensor")):
             with self.subTest(part):
                 status, answer = server.ask("POST", path, body, **{"Inference-Header-Content-Length": str(bytes_)})
                 self.assertEqual(status, 400)
@@ -295,7 +295,7 @@ class Serving(TrainedModels, ProgramTest):
             self.assertIn("64 levels", answer["error"])
         self.assertEqual(server.infer(texts("the film [[[[ is fine"))[0], 200)
 
-    def test_a_body_in_pieces_is_held_to_the_limit_too(self):
+    def test_a_body_in_pieces_has_the_same_limit(self):
         server = self.serve("texts", "--max-body", 1)
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as client:
             client.sendall(b"POST /v2/models/texts/infer HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")

@@ -129,7 +129,7 @@ class Streams(ProgramTest):
         self.assertEqual(len(self.losses("out")), 60)
 
     def test_output_that_is_lost_is_an_error(self):
-        for command in (["list", "keys"], ["doctor"], ["plan", self.config], ["--help"], ["schema", "report"]):
+        for command in (["list", "keys"], ["doctor"], ["estimate", self.config], ["--help"], ["schema", "report"]):
             with self.subTest(command[0]), open("/dev/full", "w") as full:
                 result = subprocess.run([BINARY, *map(str, command)], stdout=full, stderr=subprocess.PIPE, text=True)
                 self.assert_one_line_error(result, 1)
@@ -173,7 +173,7 @@ class Refusals(ProgramTest):
     """What the system grants at one moment and not at another."""
 
     def test_threads_that_are_refused(self):
-        """A user who may have so many processes and threads; root may have any number."""
+        """A user with a limit on processes and threads; root has none."""
         if os.geteuid() != 0:
             self.skipTest("only root can become a user without other processes")
         self.folder.chmod(0o777)

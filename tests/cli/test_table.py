@@ -1,4 +1,4 @@
-"""Tables are what the reports say, and documents are held to them."""
+"""Tables show what the reports say, and documents are checked against them."""
 import csv
 import io
 import json
@@ -31,6 +31,7 @@ class Table(ProgramTest):
         for name in ("README.md", "results/README.md"):
             result = run("table", "--check", ROOT / name)
             self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertRegex(result.stdout, ": (1 table agrees with its|[0-9]+ tables agree with their) reports\n")
 
     def test_one_changed_digit_is_found(self):
         text = (ROOT / "README.md").read_text()
@@ -62,7 +63,7 @@ class Table(ProgramTest):
 
     def test_every_figure_is_where_its_cell_says(self):
         known = re.search(r"there are ([\w, ]+)", run("table", FROZEN, "--columns", "none").stderr).group(1).split(", ")
-        columns = ",".join(column for column in known if column != "runs")  # counts files, and stands in none
+        columns = ",".join(column for column in known if column != "runs")  # counts files, and is in none
         table = json.loads(run("table", FROZEN, "--format", "json", "--columns", columns, cwd=ROOT).stdout)
         checked = 0
         for row in table["rows"]:
@@ -147,7 +148,7 @@ class Table(ProgramTest):
         self.assertTrue(text.startswith(r"\begin{tabular}{llrrrr}"), text)
         self.assertIn(r"95 \% interval", text)
 
-    def test_a_page_tells_why_runs_do_not_count(self):
+    def test_a_page_says_why_runs_do_not_count(self):
         page = self.folder / "page.html"
         self.assertEqual(run("table", FROZEN, "--format", "html", "--out", page).returncode, 0)
         text = page.read_text()

@@ -170,12 +170,12 @@ class Documents(ProgramTest):
         self.assertEqual(run("validate", self.config, "-o", "train.optimizer.lr=0.5", "-o", "train.steps=10").returncode, 0)
 
     def test_plans_need_no_batch_of_one(self):
-        result = run("plan", ROOT / "configs/quick/resnet18_synthetic.yaml", "-o", "model.stem=imagenet", "-o",
+        result = run("estimate", ROOT / "configs/quick/resnet18_synthetic.yaml", "-o", "model.stem=imagenet", "-o",
                      "data.image_size=32", "-o", "data.batch_size=4")
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_missing_weights_say_which_script_fetches_them(self):
-        for command in ("plan", "validate"):
+        for command in ("estimate", "validate"):
             with self.subTest(command):
                 result = run(command, ROOT / "configs/bert_finetune.yaml", "-o",
                              f"model.weights={self.folder}/model.safetensors", "-o", "data.source=synthetic")

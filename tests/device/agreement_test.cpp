@@ -49,7 +49,7 @@ TEST(Agreement, DropoutDrawsTheSameMask) {
       const HostTensor x = random_tensor(dtype, Shape{count}, 1, 1, 2);
       expect_agreement({std::make_shared<Dropout>(DropoutAttributes{0.3f, 7}), {x, rng()}, {}, {0}}, dtype);
     }
-    // A later part of a step goes on where whole groups end.
+    // A later part of a step continues where whole groups end.
     const HostTensor part = random_tensor(dtype, Shape{128 * 9}, 1, 1, 2);
     expect_agreement({std::make_shared<Dropout>(DropoutAttributes{0.3f, 7}), {part, rng(2)}, {}, {0}}, dtype);
   }

@@ -4,7 +4,7 @@
 #include "core/data/tensor_names.h"
 #include "core/train/input/image_decoders.h"
 #include "tests/unit/data/test_files.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 #include <png.h>

@@ -37,8 +37,8 @@ DatasetInfo get_info(const Model& model) {
   info.image_size = 32;
   info.max_length = 16;
   info.vocab_size = 100;
-  info.numbers = 13;
-  info.categories = 26;
+  info.dense_features = 13;
+  info.categorical_features = 26;
   info.hash_buckets = 50;
   return info;
 }
@@ -97,8 +97,8 @@ std::vector<std::unique_ptr<Model>> models() {
   gpt2.max_length = 16;
   all.push_back(make_gpt2(gpt2));
   WideDeepSpec clicks;
-  clicks.numbers = 13;
-  clicks.categories = 26;
+  clicks.dense_features = 13;
+  clicks.categorical_features = 26;
   clicks.hash_buckets = 50;
   all.push_back(make_wide_deep(clicks));
   return all;

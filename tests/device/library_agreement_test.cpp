@@ -179,7 +179,7 @@ TEST(LibraryAgreement, LinearGradInputWithEveryActivation) {
   }
 }
 
-/// Sequences of 128, 77 and 1 tokens; packed ones have 10 more behind them that belong to none.
+/// Sequences of 128, 77 and 1 tokens; packed ones have 10 more tokens after them that belong to none.
 OpCase attention_case(DType dtype, AttentionAttributes attributes) {
   constexpr std::int64_t length = 128, depth = 64;
   const std::vector<double> lengths{128, 77, 1};

@@ -3,7 +3,7 @@
 #include "core/config/config_enums.h"
 #include "core/cpu/cpu_backend.h"
 #include "core/train/evaluator.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // While ranks add up, nothing may be enqueued that waits for all of a device's work, and what they add is device
-// memory: the emulation ends a program that does otherwise, so that every test over ranks is held to that.
+// memory: the emulation ends a program that does otherwise, so that every test over ranks checks that.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <nccl.h>
@@ -38,7 +38,7 @@ TEST(CollectivesDeathTest, OnlyDeviceMemoryIsSummed) {
   const auto sum = [&](void* memory, std::size_t count) {
     ncclAllReduce(memory, memory, count, ncclFloat32, ncclSum, communicator, nullptr);
   };
-  EXPECT_DEATH(sum(host, 1), "what is summed .* lies in the host's memory");
+  EXPECT_DEATH(sum(host, 1), "what is summed .* is in the host's memory");
   EXPECT_DEATH(sum(device, 257), "what is summed .* reaches beyond its allocation");
   EXPECT_DEATH(sum(static_cast<char*>(device) + 2, 1), "what is summed .* is not aligned");
   cudaFreeHost(host);

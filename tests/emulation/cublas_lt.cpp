@@ -1,8 +1,8 @@
 // cuBLASLt as far as the backend calls it: column-major products, naive, with some epilogues.
 #include "core/base/dtype.h"
-#include "tests/emulation/device_memory.h"
+#include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
-#include "tests/emulation/stream.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <cublasLt.h>
 
@@ -136,7 +136,7 @@ bool is_supported(const Operation& o, const Matrix& d) {
 constexpr std::size_t workspace = 4096;
 constexpr std::uint64_t first_algorithm = 100;
 
-/// What a heuristic was told of the operands: their alignment in bytes, 256 where nothing is said.
+/// The alignment of the operands in bytes that a heuristic was given; 256 by default.
 struct Preference {
   std::uint32_t a = 256, b = 256, d = 256;
 };

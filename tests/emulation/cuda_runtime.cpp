@@ -1,7 +1,7 @@
 // The CUDA runtime on host memory, as far as the backend calls it.
-#include "tests/emulation/device_memory.h"
+#include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
-#include "tests/emulation/stream.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -108,7 +108,7 @@ void emulation::require_device_memory(const char* what, const void* memory, std:
         next != allocations.begin() &&
         (--next, begin + bytes <= static_cast<const char*>(next->first) + std::max(next->second.bytes, alignment));
     if (!within) fault = "reaches beyond its allocation, or has none";
-    if (within && !next->second.on_device) fault = "lies in the host's memory";
+    if (within && !next->second.on_device) fault = "is in the host's memory";
   }
   if (fault == nullptr) return;
   std::fprintf(stderr, "emulation: %s (%zu bytes at %p) %s\n", what, bytes, memory, fault);

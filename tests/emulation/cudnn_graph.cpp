@@ -2,9 +2,9 @@
 // cuDNN's graphs say so and when they leave a graph.
 #include "core/base/errors.h"
 #include "tests/emulation/cudnn_graph_parts.h"
-#include "tests/emulation/device_memory.h"
+#include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
-#include "tests/emulation/stream.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <cudnn.h>
 
@@ -76,7 +76,7 @@ void for_elements(const State& state, const Bound& b, const Values& values, Visi
   }
 }
 
-/// Where bit `at` of a mask lies in its byte.
+/// The position of bit `at` of a mask in its byte.
 int get_bit(Index at) { return static_cast<int>(emulation::fails("order of masks") ? 7 - at % 8 : at % 8); }
 
 void read(State& state, const Bound& b, const void* memory) {

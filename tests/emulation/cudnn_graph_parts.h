@@ -27,7 +27,7 @@ struct Values {
   }
   float& at(Index n, Index c, Index h, Index w) { return data[place(n, c, h, w)]; }
   float at(Index n, Index c, Index h, Index w) const { return data[place(n, c, h, w)]; }
-  /// The element that stands for (n,c,h,w) where extents of 1 are spread.
+  /// The element that is broadcast to (n,c,h,w) from extents of 1.
   float spread(Index n, Index c, Index h, Index w) const {
     return at(dims[0] == 1 ? 0 : n, dims[1] == 1 ? 0 : c, dims[2] == 1 ? 0 : h, dims[3] == 1 ? 0 : w);
   }

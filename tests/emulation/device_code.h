@@ -1,7 +1,7 @@
 // What nvcc knows and a C++ compiler does not; included before every rewritten source.
 #pragma once
 
-#include "tests/emulation/blocks.h"
+#include "tests/emulation/block_fibers.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

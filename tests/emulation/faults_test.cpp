@@ -3,7 +3,7 @@
 #include "core/train/input/image_decoders.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // NCCL as far as ranks that are processes of one machine call it: sums in rank order, through shared memory.
 #include "core/base/dtype.h"
-#include "tests/emulation/device_memory.h"
-#include "tests/emulation/stream.h"
+#include "tests/emulation/emulated_stream.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <fcntl.h>
 #include <nccl.h>

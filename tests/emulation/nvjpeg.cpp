@@ -1,8 +1,8 @@
 // nvJPEG as far as the backend calls it, by libjpeg: whole images, by an inverse DCT that rounds otherwise than that of
-// the CPU's path, with damage noticed only where libjpeg cannot go on.
+// the CPU's path, with damage noticed only where libjpeg cannot continue.
 #include "core/cuda/library/nvjpeg_functions.h"
+#include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
-#include "tests/emulation/stream.h"
 
 #include <cstdio>  // jpeglib.h needs FILE
 

@@ -1,4 +1,4 @@
-"""data.decoder gpu: what stands against it is told where it was set, before anything is measured."""
+"""data.decoder gpu: an error says where the key was set and why it cannot be used, before anything is measured."""
 import os
 
 from program import ProgramTest, run
@@ -46,6 +46,6 @@ class Decoder(ProgramTest):
                                    "pip install nvidia-nvjpeg")
         self.assertIn("libnvjpeg.so.", run("doctor", env=environment | {"EMULATED_GPUS": "0"}).stdout)
 
-    def test_a_machine_without_a_gpu_is_told_where_it_is_asked_for(self):
+    def test_a_machine_without_a_gpu_is_an_error_where_one_is_wanted(self):
         result = self.train("out", config=self.images, env={**os.environ, "EMULATED_GPUS": "0"})
         self.assert_one_line_error(result, 2, f"{self.images}:5: data.decoder: expected cpu or auto, got gpu: device cpu")

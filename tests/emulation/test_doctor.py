@@ -41,7 +41,7 @@ class Doctor(unittest.TestCase):
                 self.assertEqual(result.returncode, 1)
                 self.assertEqual(self.failures(result), {("cuda:0", what)})
 
-    def test_what_is_not_told_is_skipped(self):
+    def test_what_is_not_reported_is_skipped(self):
         result = self.doctor("--check", says="new_errors=-1,pcie_width=-1,power_limit=-1")
         verdicts = {check["what"]: check["verdict"] for check in json.loads(result.stdout)["checks"]
                     if check["device"] == "cuda:0"}

@@ -1,4 +1,4 @@
-"""Plans that ptrain plan --compile-for makes are found in share/ptrain/plans by the program that they are shipped with."""
+"""Plans that ptrain estimate --compile-for makes are found in share/ptrain/plans by the program that they are shipped with."""
 import os
 import shutil
 import stat

@@ -11,20 +11,20 @@ namespace {
 
 constexpr int not_supported = 3;
 
-/// What FAKE_NVML says of `name`, else `usual`.
-long setting(const char* name, long usual) {
+/// What FAKE_NVML says of `name`, else `fallback`.
+long setting(const char* name, long fallback) {
   const char* const given = std::getenv("FAKE_NVML");
   const std::string settings = fmt::format(",{}", given == nullptr ? "" : given);
   const std::string key = fmt::format(",{}=", name);
   const std::size_t at = settings.find(key);
-  return at == std::string::npos ? usual : std::atol(settings.c_str() + at + key.size());
+  return at == std::string::npos ? fallback : std::atol(settings.c_str() + at + key.size());
 }
 
 template <typename Number>
-int tell(const char* name, long usual, Number* value) {
-  const long told = setting(name, usual);
-  if (told < 0) return not_supported;
-  *value = static_cast<Number>(told);
+int tell(const char* name, long fallback, Number* value) {
+  const long number = setting(name, fallback);
+  if (number < 0) return not_supported;
+  *value = static_cast<Number>(number);
   return 0;
 }
 

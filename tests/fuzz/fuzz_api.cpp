@@ -1,7 +1,7 @@
 // Any calls of libptrain's functions on models that are open: each returns its status, with a line that says what was
 // wrong, and reads and writes nothing beside what it was handed.
 #include "core/api/ptrain.h"
-#include "tests/fuzz/small_models.h"
+#include "tests/fuzz/fuzzed_models.h"
 #include "tests/temporary_directory.h"
 
 #include <fuzzer/FuzzedDataProvider.h>

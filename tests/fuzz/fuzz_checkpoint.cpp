@@ -17,7 +17,7 @@ using Bytes = std::span<std::byte>;
 
 void store(std::uint32_t checksum, std::byte* place) { std::memcpy(place, &checksum, sizeof checksum); }
 
-/// The length of a header, which `place` tells, where that many bytes follow the `before` bytes of `file`.
+/// The length of a header, read at `place`, where that many bytes follow the `before` bytes of `file`; else 0.
 std::size_t find_header(Bytes file, std::size_t place, std::size_t before) {
   std::uint64_t length = 0;
   if (file.size() < before) return 0;

@@ -2,7 +2,7 @@
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/yaml/load.h"
-#include "tests/catalogs.h"
+#include "tests/test_catalogs.h"
 
 #include <cstddef>
 #include <cstdint>

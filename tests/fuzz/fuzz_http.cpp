@@ -4,7 +4,7 @@
 #include "core/runtime/predictor.h"
 #include "core/serve/model_service.h"
 #include "models/model_registry.h"
-#include "tests/fuzz/small_models.h"
+#include "tests/fuzz/fuzzed_models.h"
 #include "tests/temporary_directory.h"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // Any bytes as the model.json of a trained model: refused with an Error of one line, or a model that answers. Checksums
-// are repaired first, or no input would ever reach the code behind them.
+// are repaired first, or no input would ever reach the code after their check.
 #include "core/base/errors.h"
 #include "core/base/hash.h"
 #include "core/cpu/cpu_backend.h"
@@ -9,7 +9,7 @@
 #include "core/runtime/predictor.h"
 #include "core/runtime/text_encoder.h"
 #include "models/model_registry.h"
-#include "tests/fuzz/small_models.h"
+#include "tests/fuzz/fuzzed_models.h"
 #include "tests/temporary_directory.h"
 
 #include <fmt/format.h>

@@ -26,8 +26,8 @@ WideDeepSpec get_clicks(const nlohmann::json& json) {
   WideDeepSpec spec;
   if (!json.contains("clicks")) return spec;
   const nlohmann::json& sizes = json.at("clicks");
-  spec.numbers = sizes.at("numbers");
-  spec.categories = sizes.at("categories");
+  spec.dense_features = sizes.at("numbers");
+  spec.categorical_features = sizes.at("categories");
   spec.hash_buckets = sizes.at("hash_buckets");
   spec.embedding_size = sizes.at("embedding_size");
   return spec;
@@ -92,7 +92,7 @@ OptimizerSettings make_optimizer(const nlohmann::json& json) {
   return settings;
 }
 
-/// Where a variable's gradient lies, in elements: the optimizer's node pairs the flat buffers.
+/// The place of a variable's gradient, in elements: the optimizer's node pairs the flat buffers.
 const ParameterSegment& get_segment(const Graph& graph, std::string_view variable) {
   const ValueId id = graph.find_value(variable);
   if (id == no_value) throw std::logic_error(fmt::format("the graph has no {}", variable));
@@ -240,10 +240,10 @@ Batch GoldenRun::batch(int step) const {
   batch.add(tensor_names::labels, {}, labels(step, form.batch, golden_.classes));
   batch.count = form.batch;
   if (golden_.model->reads() == DataKind::table) {
-    ClickBatch rows = clicks(step, form.batch, static_cast<int>(golden_.clicks.numbers),
-                             static_cast<int>(golden_.clicks.categories), golden_.clicks.hash_buckets);
-    batch.add(tensor_names::numbers, {golden_.clicks.numbers}, rows.numbers);
-    batch.add(tensor_names::categories, {golden_.clicks.categories}, rows.categories);
+    ClickBatch rows = clicks(step, form.batch, static_cast<int>(golden_.clicks.dense_features),
+                             static_cast<int>(golden_.clicks.categorical_features), golden_.clicks.hash_buckets);
+    batch.add(tensor_names::dense_features, {golden_.clicks.dense_features}, rows.numbers);
+    batch.add(tensor_names::categorical_features, {golden_.clicks.categorical_features}, rows.categories);
   } else if (golden_.model->is_text()) {
     TextBatch sentences = text(step, form.batch, form.size, golden_.vocab_size);
     if (golden_.name == "roberta") std::ranges::fill(sentences.token_types, 0);  // it has one

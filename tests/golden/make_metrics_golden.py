@@ -54,7 +54,7 @@ CASES = {
 
 
 def draw_values(seed, samples, *, skill, steps):
-    """True values from 0 to 5 in so many steps, and others that know them by `skill`, in quarters: both tie often, and any
+    """True values from 0 to 5 in `steps` steps, and predictions with `skill`, in quarters: both tie often, and any
     float holds them."""
     random = np.random.default_rng(seed)
     truths = np.round(random.uniform(0, steps, size=samples)) * 5 / steps

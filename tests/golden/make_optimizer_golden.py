@@ -15,7 +15,7 @@ import torch
 STEPS = 10
 SHAPES = {"wide": (4, 6), "tall": (6, 4), "vector": (5,)}
 
-# What stands for each option in torch.optim; `kind` and the names on the left are ptrain's.
+# The options of torch.optim for each of ours; `kind` and the names on the left are ptrain's.
 CASES = {
     "sgd": {"kind": "sgd", "weight_decay": 0.05},
     "momentum": {"kind": "momentum", "momentum": 0.9, "weight_decay": 0.05},

@@ -64,18 +64,18 @@ GPT2_TEXTS = ["one<|endoftext|>two <|endoftext|> three<|endoftext|>\n<|endoftext
               " = Title = \n", "a line \n"]
 
 
-def encoded(tokenizer, inputs, **facts):
+def encoded(tokenizer, inputs, **header):
     """A case for each of `inputs`: (first, second or None, max_length)."""
     cases = []
     for first, second, length in inputs:
         ids = tokenizer(first, second, truncation="longest_first", max_length=length, return_token_type_ids=True)
-        cases.append({**facts, "first": first, "second": second, "max_length": length, "ids": ids["input_ids"],
+        cases.append({**header, "first": first, "second": second, "max_length": length, "ids": ids["input_ids"],
                       "token_types": ids["token_type_ids"]})
     return cases
 
 
-def write(path, facts, cases):
-    lines = ["%s: %s" % (json.dumps(name), json.dumps(value)) for name, value in facts.items()]
+def write(path, header, cases):
+    lines = ["%s: %s" % (json.dumps(name), json.dumps(value)) for name, value in header.items()]
     cases = [json.dumps(case) for case in cases]
     path.write_text("{" + ",\n".join(lines) + ',\n"cases": [\n' + ",\n".join(cases) + "\n]}\n")
 
@@ -99,11 +99,11 @@ def write_byte_bpe(path, sst2):
         # The mask takes white space before it along, as in the published files.
         tokenizer = RobertaTokenizer.from_pretrained(directory, mask_token=AddedToken("<mask>", lstrip=True))
         folder = pathlib.Path(directory)
-        facts = {"vocabulary": json.loads((folder / "vocab.json").read_text(encoding="utf-8")),
+        header = {"vocabulary": json.loads((folder / "vocab.json").read_text(encoding="utf-8")),
                  "merges": (folder / "merges.txt").read_text(encoding="utf-8"), "sst2": checksum(tokenizer, sst2)}
         inputs = [(text, None, 512) for text in BYTE_TEXTS]
         inputs += [(first, second, length) for first, second in PAIRS for length in (5, 8, 9, 12, 13, 64)]
-        write(path, facts, encoded(tokenizer, inputs))
+        write(path, header, encoded(tokenizer, inputs))
 
 
 def write_gpt2_bpe(path):
@@ -114,9 +114,9 @@ def write_gpt2_bpe(path):
         trained.save_model(directory)
         tokenizer = GPT2Tokenizer.from_pretrained(directory)
         folder = pathlib.Path(directory)
-        facts = {"vocabulary": json.loads((folder / "vocab.json").read_text(encoding="utf-8")),
+        header = {"vocabulary": json.loads((folder / "vocab.json").read_text(encoding="utf-8")),
                  "merges": (folder / "merges.txt").read_text(encoding="utf-8")}
-        write(path, facts, [{"text": text, "ids": tokenizer(text)["input_ids"]} for text in BYTE_TEXTS + GPT2_TEXTS])
+        write(path, header, [{"text": text, "ids": tokenizer(text)["input_ids"]} for text in BYTE_TEXTS + GPT2_TEXTS])
 
 
 def main():

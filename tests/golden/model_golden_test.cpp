@@ -1,7 +1,7 @@
 // Whole models against PyTorch in double precision: every gradient of the first step, then ten losses.
 // With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients, the trained weights and their logits are also written
-// there, for parity.py; with PTRAIN_GOLDEN_AMP=O1 or O2 as well, only the gradients of that level, which nothing is
-// held to.
+// there, for parity.py; with PTRAIN_GOLDEN_AMP=O1 or O2 as well, only the gradients of that level, which are not
+// compared with anything.
 #include "core/base/parallel.h"
 #include "core/io/safetensors.h"
 #include "tests/case_name.h"

@@ -25,11 +25,11 @@ class Case:
     classes: int
     optimizer: dict
     bert: dict = dataclasses.field(default_factory=dict)
-    phases: tuple = ()  # (steps, batch, size, factor of the learning rate) one behind the other; none: STEPS alike
+    phases: tuple = ()  # (steps, batch, size, factor of the learning rate) in succession; none: STEPS alike
     model: str = ""  # the case's name, unless it says so
     frames: int = 1  # images of a sample
     # Relative L2 of a gradient that may be off. Two values of a max pooling's window that differ by rounding alone send its
-    # gradient to one or the other: one of the 32,768 windows behind VGG's fourth block moves 1 / sqrt(32768) of it.
+    # gradient to one or the other: one of the 32,768 windows after VGG's fourth block moves 1 / sqrt(32768) of it.
     tolerance: float = 1e-4
     clicks: dict = dataclasses.field(default_factory=dict)  # a table's numbers and categories, and its words' rows
 
@@ -99,7 +99,7 @@ def uniform(name, count):
 
 
 # Norms and biases are offset + scale * uniform, by the first match of prefix and suffix. Within ResNet's blocks most ReLUs
-# are kept open and the residual branches small: under usual initial weights two correct fp32 implementations
+# are kept open and the residual branches small: under default initial weights two correct fp32 implementations
 # (PyTorch's own two memory layouts) differ by 1e-2 in gradients, because rounding flips ReLUs in fifty layers.
 VECTORS = [
     ("layer", "bn3.weight", 0.1, 0.01),
@@ -208,7 +208,7 @@ def text_model(case):
 
 
 def own_size(case):
-    """What a transformer of patches is told of the images: its positions are for one size."""
+    """The image size for a transformer of patches, whose positions are for one size."""
     return {"vit_b_16": {"image_size": case.size}, "deit_small": {"img_size": case.size}}.get(case.name, {})
 
 

@@ -44,11 +44,11 @@ def write_golden(path, document):
     """A model's golden: its gradients' norms and sketches as tensors, the rest as JSON in the metadata."""
     gradients = document["gradients"]
     sketches = [value for gradient in gradients.values() for value in gradient["sketch"]]
-    told = [{"name": name, "shape": list(gradient["shape"]), "negligible": gradient["negligible"]}
+    described = [{"name": name, "shape": list(gradient["shape"]), "negligible": gradient["negligible"]}
             for name, gradient in gradients.items()]
     write(path, {"norms": doubles([len(gradients)], [gradient["norm"] for gradient in gradients.values()]),
                  "sketches": doubles([len(gradients), len(sketches) // len(gradients)], sketches)},
-          {"golden": json.dumps({**document, "gradients": told})})
+          {"golden": json.dumps({**document, "gradients": described})})
 
 
 def read_golden(path):

@@ -17,7 +17,7 @@ namespace ptrain::golden {
 inline constexpr int steps = 10;     // batches, and losses, of a golden
 inline constexpr int sketches = 16;  // sketches of a gradient
 
-/// The numbers that a name stands for: splitmix64 of FNV-1a(name) + (index + 1) * golden ratio.
+/// The random numbers of a name: splitmix64 of FNV-1a(name) + (index + 1) * golden ratio.
 class Hash {
  public:
   explicit Hash(std::string_view name) {

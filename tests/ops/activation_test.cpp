@@ -1,6 +1,6 @@
 #include "core/ops/activation.h"
 
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/activation.h"
 

@@ -11,7 +11,7 @@
 namespace ptrain::testing {
 namespace all_reduce_test {
 
-/// Writes down what it is asked for; the ranks that it stands for all have the same data.
+/// Records its calls; the ranks that it simulates all have the same data.
 class RecordingCollectives final : public Collectives {
  public:
   int rank() const override { return 0; }

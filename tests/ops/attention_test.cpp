@@ -28,7 +28,7 @@ OpCase make_case(const Problem& p, DType dtype) {
   return c;
 }
 
-/// As make_case, of packed sequences with `p.length` tokens behind them.
+/// As make_case, of packed sequences with `p.length` tokens after them.
 OpCase make_packed_case(Problem p, DType dtype) {
   p.attributes.max_length = static_cast<std::int64_t>(*std::max_element(p.lengths.begin(), p.lengths.end())) + 2;
   OpCase c = make_case(p, dtype);

@@ -1,6 +1,6 @@
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 
-#include "core/ops/math/dropout.h"
+#include "core/ops/math/dropout_math.h"
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/layer_norm.h"
 

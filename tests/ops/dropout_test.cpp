@@ -1,6 +1,6 @@
 #include "core/ops/dropout.h"
 
-#include "core/ops/math/dropout.h"
+#include "core/ops/math/dropout_math.h"
 #include "tests/ops/op_case.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/device_code.py tells machine code from PTX in a program that NVCC made.
+# scripts/device_code.py distinguishes machine code from PTX in a program that NVCC made.
 #   tests/package/device_code.sh NVCC
 set -euo pipefail
 cd "$(dirname "$0")/../.."

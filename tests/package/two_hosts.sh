@@ -51,7 +51,7 @@ on() {
     exec chroot "$root" /usr/bin/env -C /ptrain -i "$@"' - "$root" "$host" "${environment[@]}" "$@"
 }
 
-# command_of FILE NAME: the words of the first command behind the line "NAME:" or "name: NAME", a line each.
+# command_of FILE NAME: the words of the first command after the line "NAME:" or "name: NAME", a line each.
 command_of() {
   python3 - "$1" "$2" <<'PYTHON'
 import json, re, sys

@@ -63,7 +63,7 @@ class ShippedPlans : public ::testing::Test {
 
   static GpuDescription gpu() { return parse_gpu_description(described_h200); }
 
-  /// How many plans kernels compile on such a GPU that has what lies in `shipped`, and nothing of its own.
+  /// How many plans kernels compile on such a GPU whose only compiled engines are those in the folder `shipped`.
   static int compiled_on(const GpuDescription& gpu, const std::filesystem::path& shipped) {
     const TemporaryDirectory own;
     Device device(gpu, EngineCache(own.path()));

@@ -1,4 +1,4 @@
-"""Every function that a header declares stands under a comment, alone or in a group without blank lines."""
+"""Every function that a header declares follows a comment, alone or in a group without blank lines."""
 import re
 import unittest
 

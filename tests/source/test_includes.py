@@ -13,7 +13,7 @@ def cmake_lists():
 
 
 def get_folder(path, folders):
-    """The library's folder that `path` lies in, or None."""
+    """The library's folder that contains `path`, or None."""
     return next((folder for folder in folders if path.startswith(folder + "/")), None)
 
 

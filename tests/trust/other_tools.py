@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds rules.py to the tools whose rules it states: they judge the recorded samples themselves.
+"""Checks rules.py against the tools whose rules it states: they compare the recorded samples themselves.
 
     tests/trust/other_tools.py results/MACHINE/trust/comparisons.jsonl --google /usr/share/benchmark/compare.py \\
         --nvbench .../nvbench_compare.py --hyperfine 5
@@ -91,7 +91,7 @@ def main():
     parser.add_argument("--google", help="google/benchmark's compare.py")
     parser.add_argument("--nvbench", help="nvbench's nvbench_compare.py")
     parser.add_argument("--hyperfine", type=int, default=0, help="comparisons to replay")
-    parser.add_argument("--every", type=int, default=1, help="only every so many comparisons")
+    parser.add_argument("--every", type=int, default=1, help="only every EVERYth comparison")
     arguments = parser.parse_args()
     lines = [json.loads(line) for line in arguments.comparisons.read_text().splitlines()]
     lines = [line for line in lines if has_samples(line)]
@@ -100,13 +100,13 @@ def main():
              ("hyperfine", hyperfine, arguments.hyperfine, lines[:arguments.hyperfine])]
     agree = True
     with tempfile.TemporaryDirectory() as name:
-        for tool, judge, program, chosen in tools:
+        for tool, compare, program, chosen in tools:
             if not program:
                 continue
             same = 0
             for line in chosen:
                 base, new = line["base"]["wall"], line["new"]["wall"]
-                theirs, ours = judge(program, base, new, pathlib.Path(name)), RULES[tool](base, new)
+                theirs, ours = compare(program, base, new, pathlib.Path(name)), RULES[tool](base, new)
                 same += theirs == ours
                 if theirs != ours:
                     print(f"{tool}: {line['kind']} {line['seed']}: it says {theirs}, the rule {ours}")

@@ -9,7 +9,7 @@ def has_samples(comparison):
 
 
 def hyperfine(base, new):
-    """Ratio of the mean times with its propagated error; a change when one lies outside the ratio's error."""
+    """Ratio of the mean times with its propagated error; a change when 1 is outside the ratio's error."""
     ratio = statistics.mean(new) / statistics.mean(base)
     error = ratio * math.hypot(statistics.stdev(new) / statistics.mean(new), statistics.stdev(base) / statistics.mean(base))
     if ratio - error > 1:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the rule of `ptrain compare --against` calls on noise recorded on a shared machine (noise.json), and why the step
-time that stands for a run is its tenth percentile: the rule, retold, on stretches of that noise with a slowdown put in.
+"""Verdicts of `ptrain compare --against` on noise recorded on a shared machine (noise.json), and why the step time that
+represents a run is its tenth percentile: the rule, written again, on stretches of that noise with a slowdown put in.
 
     tests/trust/simulate.py            # a minute
 """

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """How far the verdicts of `ptrain compare` can be trusted, measured on this machine.
 
-    tests/trust/trust.py --same 200 --slower 100 --out results/MACHINE/trust     # hours; goes on where it stopped
+    tests/trust/trust.py --same 200 --slower 100 --out results/MACHINE/trust     # hours; continues where it stopped
 
 Each comparison alternates fresh runs of tests/trust/tiny.yaml, live, within --budget seconds:
   same       a program against itself: how often a change is called
   slower_3   every step of one side lengthened by 3 % (train.test_delay_percent): how often SLOWER is called
   slower_10  the same with 10 %
-  overhead   time between steps with metrics and progress written as usual, every tenth step, less that with none, in
+  overhead   time between steps with metrics and progress written every tenth step, the default, less that with none, in
              percent of a step: what measuring costs
---jobs comparisons go on at once, each on a core of its own; --noise adds a neighbour that uses a core in bursts.
+--jobs comparisons run at once, each on a core of its own; --noise adds a neighbour that uses a core in bursts.
 Every comparison is one line of comparisons.jsonl, with the figure of every run, so that the rules of other tools
 (rules.py) are tried on the same samples. Ends with the table.
 """

@@ -34,7 +34,7 @@ class Stream {
   std::string text_;
 };
 
-json step_data(const StepLine& line) {
+json make_step_data(const StepLine& line) {
   return {{"train.loss", line.loss},
           {"train.lr", line.lr},
           {"train.ips", exports::step_rate(line)},
@@ -43,7 +43,7 @@ json step_data(const StepLine& line) {
           {"train.compute_time", line.compute_ms * 1e-3}};
 }
 
-json evaluation_data(const json& evaluation) {
+json make_evaluation_data(const json& evaluation) {
   json data = json::object();
   for (const auto& [name, value] : evaluation.items()) {
     if (value.is_number() && name != "seconds" && name != "samples") data[fmt::format("val.{}", name)] = value;
@@ -51,7 +51,7 @@ json evaluation_data(const json& evaluation) {
   return data;
 }
 
-json summary_data(const Report& report) {
+json make_summary_data(const Report& report) {
   json data = {{"train.ips", exports::total_samples_per_second(report)},
                {"train.loss", report.loss.last ? json(*report.loss.last) : json(nullptr)},
                {"status", to_string(report.status)}};
@@ -78,14 +78,14 @@ std::string export_dllogger(const ExportInput& input) {
   for (const MetricsLine& line : input.metrics) {
     if (const auto* step = std::get_if<StepLine>(&line)) {
       elapsed += step->total_ms() * 1e-3;
-      stream.write(elapsed, {static_cast<std::int64_t>(step->epoch), step->step}, step_data(*step));
+      stream.write(elapsed, {static_cast<std::int64_t>(step->epoch), step->step}, make_step_data(*step));
     } else {
       const auto& evaluation = std::get<EvaluationLine>(line);
       elapsed += evaluation.eval.seconds;
-      stream.write(elapsed, {evaluation.step}, evaluation_data(write_fields(evaluation.eval)));
+      stream.write(elapsed, {evaluation.step}, make_evaluation_data(write_fields(evaluation.eval)));
     }
   }
-  stream.write(report.progress.wall_seconds, json::array(), summary_data(report));
+  stream.write(report.progress.wall_seconds, json::array(), make_summary_data(report));
   return stream.take();
 }
 

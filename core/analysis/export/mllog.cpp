@@ -94,7 +94,7 @@ void add_steps(std::vector<Happening>& happenings, const StepLine& line, double&
   epochs = line.epoch;
 }
 
-/// In the order of time: an evaluation's line stands before that of the logged steps around it.
+/// In order of time: an evaluation's line comes before that of the logged steps around it.
 std::vector<Happening> order_happenings(const std::vector<MetricsLine>& lines) {
   std::vector<Happening> happenings;
   double epochs = 0;

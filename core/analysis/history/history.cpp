@@ -236,7 +236,7 @@ std::string describe_differences(const BaselineRecord& before, const BaselineRec
     add_change(text, "commit", before.commit.empty() ? "unknown" : before.commit,
                after.commit.empty() ? "unknown" : after.commit);
   } else if (before.binary != after.binary) {
-    add_change(text, "program", before.binary, after.binary);
+    text = "another build of the program";
   }
   const std::string software = software_difference(before.software, after.software);
   return text.empty() || software.empty() ? text + software : text + "; " + software;

@@ -1,5 +1,5 @@
 // Histograms and bars of shares.
-#include "core/analysis/html/axis.h"
+#include "core/analysis/html/chart_axis.h"
 #include "core/report/statistics.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Curves over steps, and op rates under a roofline.
-#include "core/analysis/html/axis.h"
+#include "core/analysis/html/chart_axis.h"
 
 #include <fmt/format.h>
 

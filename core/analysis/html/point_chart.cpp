@@ -1,5 +1,5 @@
 // Points with intervals, in rows; and the legend of series.
-#include "core/analysis/html/axis.h"
+#include "core/analysis/html/chart_axis.h"
 
 #include <algorithm>
 

@@ -6,28 +6,28 @@
 namespace ptrain::html {
 namespace {
 
-std::string variable(const InkColour& colour) { return fmt::format("var(--{})", colour.name); }
-std::string light(const InkColour& colour) { return colour.light; }
+std::string name_variable(const InkColour& colour) { return fmt::format("var(--{})", colour.name); }
+std::string get_light_colour(const InkColour& colour) { return colour.light; }
 
 using ColourOf = std::string (*)(const InkColour&);
 
-std::string ink(Ink ink, ColourOf find_colour) {
+std::string format_ink(Ink ink, ColourOf find_colour) {
   return ink == Ink::none ? "none" : find_colour(ink_colours[static_cast<std::size_t>(ink)]);
 }
 
 std::string format_text(const Shape& shape, ColourOf find_colour) {
   static constexpr const char* anchor_words[] = {"start", "middle", "end"};
   return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" style="fill:{};font-size:{:g}px;text-anchor:{}{}">{}</text>)",
-                     shape.points[0].x, shape.points[0].y, ink(shape.fill, find_colour), shape.size,
+                     shape.points[0].x, shape.points[0].y, format_ink(shape.fill, find_colour), shape.size,
                      anchor_words[static_cast<std::size_t>(shape.anchor)], shape.bold ? ";font-weight:600" : "",
                      escaped(shape.content));
 }
 
 std::string format_element(const Shape& shape, ColourOf find_colour) {
   if (shape.kind == Shape::Kind::text) return format_text(shape, find_colour);
-  std::string style = "fill:" + ink(shape.fill, find_colour);
+  std::string style = "fill:" + format_ink(shape.fill, find_colour);
   if (shape.stroke != Ink::none)
-    style += fmt::format(";stroke:{};stroke-width:{:g}", ink(shape.stroke, find_colour), shape.size);
+    style += fmt::format(";stroke:{};stroke-width:{:g}", format_ink(shape.stroke, find_colour), shape.size);
   if (shape.dash > 0) style += fmt::format(";stroke-dasharray:{}", fmt::join(dash_pattern(shape.dash), " "));
   std::string form;
   if (shape.kind == Shape::Kind::circle) {
@@ -43,9 +43,11 @@ std::string format_element(const Shape& shape, ColourOf find_colour) {
   return fmt::format("<{} style=\"{}\"><title>{}</title></{}>", form, style, escaped(shape.tip), name);
 }
 
-std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf find_colour) {
+std::string svg(const Drawing& drawing, const std::string& attributes, ColourOf find_colour,
+                const std::string& background = {}) {
   std::string text = fmt::format(R"(<svg{} viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">)", attributes,
-                                 drawing.width, drawing.height, escaped(drawing.description));
+                                 drawing.width, drawing.height, escaped(drawing.description)) +
+                     background;
   for (const Shape& shape : drawing.shapes) text += format_element(shape, find_colour);
   return text + "</svg>\n";
 }
@@ -78,14 +80,14 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string svg_element(const Drawing& drawing) { return svg(drawing, "", variable); }
+std::string svg_element(const Drawing& drawing) { return svg(drawing, "", name_variable); }
 
 std::string svg_file(const Drawing& drawing) {
   return svg(drawing,
              fmt::format(" xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" "
                          "font-family=\"Helvetica,Arial,sans-serif\"",
                          drawing.width, drawing.height),
-             light);
+             get_light_colour, R"(<rect width="100%" height="100%" fill="#ffffff"/>)");
 }
 
 }  // namespace ptrain::html

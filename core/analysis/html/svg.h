@@ -12,7 +12,7 @@ std::string escaped(const std::string& text);
 
 /// An element of a page; the page's style sheet sets the colours of the inks.
 std::string svg_element(const Drawing& drawing);
-/// A standalone file, in the light colours.
+/// A standalone file, in the light colours on white: a viewer with a dark page shows it alike.
 std::string svg_file(const Drawing& drawing);
 
 }  // namespace ptrain::html

@@ -41,17 +41,17 @@ double compute_error(const json& line) {
 }
 
 std::vector<TopError> read_worst_errors(const fs::path& predictions) {
-  std::vector<TopError> mistakes;
+  std::vector<TopError> top_errors;
   std::istringstream lines(read_file(predictions));
   for (std::string text; std::getline(lines, text);) {
     json line = parse_json(text);
     const double size = compute_error(line);
     if (!(size > 0)) continue;
-    mistakes.push_back({size, std::move(line)});
-    if (mistakes.size() >= 8 * most_mistakes) keep_top_errors(mistakes, &TopError::size);
+    top_errors.push_back({size, std::move(line)});
+    if (top_errors.size() >= 8 * most_top_errors) keep_top_errors(top_errors, &TopError::size);
   }
-  keep_top_errors(mistakes, &TopError::size);
-  return mistakes;
+  keep_top_errors(top_errors, &TopError::size);
+  return top_errors;
 }
 
 /// The picture as a data URI; empty where it is too large or unreadable.
@@ -81,7 +81,7 @@ std::string describe_place(const json& line) {
   return file;
 }
 
-std::string sample_text(const json& line) {
+std::string describe_sample(const json& line) {
   const std::string second = get_text(line, "second");
   return get_text(line, "text") + (second.empty() ? "" : " | " + second);
 }
@@ -94,11 +94,11 @@ std::string mistakes_section(const MeasuredRun& run) {
   HtmlTable table{"Worst errors of the last evaluation: most confident wrong classes, or largest errors of values",
                   {{"Sample"}, {"label"}, {"prediction"}, {"probability or error", true}, {"where"}},
                   {}};
-  for (const TopError& mistake : read_worst_errors(predictions)) {
-    HtmlCell sample(sample_text(mistake.line));
-    sample.picture = embed_picture(get_text(mistake.line, "picture"));
-    table.rows.push_back({sample, get_text(mistake.line, "truth"), get_text(mistake.line, "prediction"),
-                          fmt::format("{:.4f}", mistake.size), describe_place(mistake.line)});
+  for (const TopError& error : read_worst_errors(predictions)) {
+    HtmlCell sample(describe_sample(error.line));
+    sample.picture = embed_picture(get_text(error.line, "picture"));
+    table.rows.push_back({sample, get_text(error.line, "truth"), get_text(error.line, "prediction"),
+                          fmt::format("{:.4f}", error.size), describe_place(error.line)});
   }
   return table_section(table);
 }

@@ -2,7 +2,7 @@
 
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/convert.h"
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 
 namespace ptrain::cpu {
 namespace {

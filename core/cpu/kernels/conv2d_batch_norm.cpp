@@ -3,8 +3,8 @@
 #include "core/ops/image/conv2d_batch_norm.h"
 
 #include "core/cpu/cpu_kernels.h"
-#include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
+#include "core/cpu/simd/simd_activation.h"
 #include "core/ops/normalization/batch_norm_parts.h"
 
 #include <array>

@@ -89,7 +89,7 @@ class EmbeddingGradKernel final : public Kernel {
 
 /// Number of sequences in the tokens of a BERT embedding or its gradient; `slot` is the input with packed sequences'
 /// offsets.
-std::int64_t sequence_count(const KernelContext& context, std::size_t slot) {
+std::int64_t count_sequences(const KernelContext& context, std::size_t slot) {
   return context.inputs.size() > slot ? context.inputs[slot].shape[0] - 1 : context.inputs[0].shape[0];
 }
 
@@ -98,7 +98,7 @@ class BertEmbeddingKernel final : public Kernel {
 
  public:
   explicit BertEmbeddingKernel(const KernelContext& context)
-      : sequences_(sequence_count(context, 5)),
+      : sequences_(count_sequences(context, 5)),
         length_(context.inputs[Op::ids].shape[-1]),
         tokens_(context.inputs[Op::ids].count()),
         width_(context.inputs[Op::word].shape[1]),
@@ -141,7 +141,7 @@ class BertEmbeddingGradKernel final : public Kernel {
 
  public:
   explicit BertEmbeddingGradKernel(const KernelContext& context)
-      : sequences_(sequence_count(context, 3)),
+      : sequences_(count_sequences(context, 3)),
         length_(context.inputs[Op::ids].shape[-1]),
         width_(context.inputs[Op::dy].shape[-1]),
         rows_(context.op_as<BertEmbeddingGrad>().rows()) {}

@@ -37,7 +37,7 @@ double sum_of_squares(const T* x, std::int64_t count) {
 }
 
 template <typename T>
-bool any_not_finite(const T* x, std::int64_t count) {
+bool has_not_finite(const T* x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     if (!std::isfinite(static_cast<float>(x[i]))) return true;
   }
@@ -57,7 +57,7 @@ class GradNormKernel final : public Kernel {
         const auto* x = static_cast<const decltype(zero)*>(args.inputs[i]);
         const double sum = sum_of_squares(x, descs_[i].count());
         // A finite gradient above 1.8e19 overflows the squares: look again before calling it an overflow.
-        not_finite = not_finite || (!std::isfinite(sum) && any_not_finite(x, descs_[i].count()));
+        not_finite = not_finite || (!std::isfinite(sum) && has_not_finite(x, descs_[i].count()));
         squares += sum;
       });
     }

@@ -9,7 +9,7 @@ namespace ptrain::cpu {
 namespace {
 
 /// Number of rows with a target; 1 if there is none.
-double rows_with_target(const float* targets, std::int64_t rows) {
+double count_rows_with_target(const float* targets, std::int64_t rows) {
   const auto counted = std::count_if(targets, targets + rows, [](float target) { return !std::isnan(target); });
   return static_cast<double>(std::max<std::ptrdiff_t>(1, counted));
 }
@@ -31,7 +31,7 @@ class MeanSquaredErrorKernel final : public Kernel {
         sum += error * error;
       }
     });
-    *static_cast<float*>(args.outputs[0]) = static_cast<float>(sum / rows_with_target(targets, rows));
+    *static_cast<float*>(args.outputs[0]) = static_cast<float>(sum / count_rows_with_target(targets, rows));
   }
 
  private:
@@ -47,7 +47,7 @@ class MeanSquaredErrorGradKernel final : public Kernel {
     const auto* targets = static_cast<const float*>(args.inputs[MeanSquaredErrorGrad::targets]);
     const std::int64_t rows = predictions_.shape[0];
     const float dloss = *static_cast<const float*>(args.inputs[MeanSquaredErrorGrad::dloss]);
-    const float scale = 2 * dloss / static_cast<float>(rows_with_target(targets, rows));
+    const float scale = 2 * dloss / static_cast<float>(count_rows_with_target(targets, rows));
     visit_floating(predictions_.dtype, [&](auto zero) {
       using T = decltype(zero);
       const auto* predictions = static_cast<const T*>(args.inputs[MeanSquaredErrorGrad::predictions]);

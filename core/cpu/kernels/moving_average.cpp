@@ -2,7 +2,7 @@
 
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
-#include "core/ops/math/moving_average.h"
+#include "core/ops/math/moving_average_math.h"
 
 namespace ptrain::cpu {
 namespace {

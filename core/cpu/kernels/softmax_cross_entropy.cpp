@@ -11,7 +11,7 @@ namespace ptrain::cpu {
 namespace {
 
 /// The divisor of the mean: the number of rows that count, or the sum of their weights; 1 if none counts.
-double counted_rows(const MixedLabels& labels, std::int64_t rows) {
+double count_rows(const MixedLabels& labels, std::int64_t rows) {
   double sum = 0;
   for (std::int64_t r = 0; r < rows; ++r) sum += static_cast<double>(labels.row_weight(r, ignored_label));
   return sum > 0 ? sum : 1;
@@ -96,7 +96,7 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
     });
     double total = 0;
     for (std::int64_t r = 0; r < rows; ++r) total += static_cast<double>(losses[r]);
-    *static_cast<float*>(args.outputs[0]) = static_cast<float>(total / counted_rows(labels, rows));
+    *static_cast<float*>(args.outputs[0]) = static_cast<float>(total / count_rows(labels, rows));
   }
 
  private:
@@ -127,7 +127,7 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
         get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::mixup_labels);
     const std::int64_t classes = shape_[-1];
     const std::int64_t rows = shape_.count() / classes;
-    const auto counted = static_cast<float>(counted_rows(labels, rows));
+    const auto counted = static_cast<float>(count_rows(labels, rows));
     const float scale = *static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]) / counted;
     float mean_weight = 0;
     for (std::int64_t c = 0; c < classes; ++c) mean_weight += labels.class_weight(c) / static_cast<float>(classes);

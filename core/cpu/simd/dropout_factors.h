@@ -1,7 +1,7 @@
 // Dropout's mask for consecutive elements, sixteen lanes at a time.
 #pragma once
 
-#include "core/ops/math/dropout.h"
+#include "core/ops/math/dropout_math.h"
 
 #include <span>
 

@@ -2,7 +2,7 @@
 
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/elementwise.cuh"
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 
 namespace ptrain::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/math/binary_cross_entropy.h"
+#include "core/ops/math/binary_cross_entropy_math.h"
 #include "core/ops/softmax_cross_entropy.h"
 
 namespace ptrain::cuda {

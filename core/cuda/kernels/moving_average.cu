@@ -2,7 +2,7 @@
 
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/elementwise.cuh"
-#include "core/ops/math/moving_average.h"
+#include "core/ops/math/moving_average_math.h"
 
 namespace ptrain::cuda {
 namespace {

@@ -139,7 +139,7 @@ std::string describe_problem(const KernelContext& context, const EngineRules& ru
 }
 
 /// The choice of an earlier exhaustive search; empty when there was none.
-std::string chosen_before(const KernelContext& context, const std::string& problem) {
+std::string read_earlier_choice(const KernelContext& context, const std::string& problem) {
   return context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
 }
 
@@ -149,7 +149,7 @@ std::optional<CompiledPlan> searched(const KernelContext& context, const std::st
                                      const EngineRules& rules, Search search, const std::shared_ptr<CudnnGraph>& graph,
                                      const std::function<CudnnGraph()>& build) {
   constexpr std::size_t few = 4;
-  if (const std::string known = chosen_before(context, problem); !known.empty()) {
+  if (const std::string known = read_earlier_choice(context, problem); !known.empty()) {
     if (const auto plan = build_named(*graph, known)) return CompiledPlan{graph, *plan};
   }
   const auto planned = [&] {
@@ -195,7 +195,7 @@ Planning plan_graph(const KernelContext& context, Device& device, const EngineRu
   };
   const auto restored_from = [&](const EngineCache& plans) {
     const auto stored = plans.find(identity);
-    const bool wanted = stored && (!searches || stored->name == chosen_before(context, problem));
+    const bool wanted = stored && (!searches || stored->name == read_earlier_choice(context, problem));
     return wanted && graph.restore(stored->name, stored->code);
   };
   if (restored_from(kept.store)) return keep(std::move(graph), 0);

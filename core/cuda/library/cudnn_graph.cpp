@@ -39,12 +39,13 @@ fe::DataType_t data_type(const TensorLayout& layout) {
 }
 
 /// cuDNN's failure messages have several lines; the first names the failure.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string cut_first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// For calls that fail only if the graph itself is wrong.
 void require_good(fe::error_t status, const char* what) {
   if (status.is_bad()) {
-    throw std::logic_error(fmt::format("internal error: cuDNN graph: {}: {}", what, first_line(status.get_message())));
+    throw std::logic_error(
+        fmt::format("internal error: cuDNN graph: {}: {}", what, cut_first_line(status.get_message())));
   }
 }
 
@@ -67,7 +68,7 @@ fe::graph::Pointwise_attributes pointwise(fe::PointwiseMode_t mode) {
 CudnnTarget CudnnTarget::described(const std::string& properties, int compute_capability) {
   const auto described = std::make_shared<fe::DeviceProperties>();
   fe::error_t status = described->deserialize({properties.begin(), properties.end()});
-  if (status.is_bad()) fail("cuDNN rejects the description of a GPU: {}", first_line(status.get_message()));
+  if (status.is_bad()) fail("cuDNN rejects the description of a GPU: {}", cut_first_line(status.get_message()));
   CudnnTarget target;
   target.properties_ = described;
   target.compute_capability_ = compute_capability;
@@ -286,7 +287,7 @@ std::optional<std::string> CudnnGraph::plan(const EngineRules& rules) {
   fe::error_t status = graph.validate();
   if (status.is_good()) status = graph.build_operation_graph(parts_->handle);
   if (status.is_good()) status = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
-  if (status.is_bad()) return first_line(status.get_message());
+  if (status.is_bad()) return cut_first_line(status.get_message());
   parts_->check_bindings();
   if (!rules.tensor_cores) graph.deselect_numeric_notes({fe::NumericalNote_t::TENSOR_CORE});
   graph.deselect_numeric_notes({fe::NumericalNote_t::REDUCED_PRECISION_REDUCTION});
@@ -351,7 +352,7 @@ void CudnnGraph::run(std::size_t plan, std::span<void* const> pointers, void* wo
   std::copy(pointers.begin(), pointers.end(), own.begin());
   fe::error_t status = parts_->graph.execute_plan_at_index(
       parts_->handle, own.data(), static_cast<int>(pointers.size()), workspace, static_cast<std::int64_t>(plan));
-  if (status.is_bad()) fail("cuDNN: {}: {}", parts_->plan_names[plan], first_line(status.get_message()));
+  if (status.is_bad()) fail("cuDNN: {}: {}", parts_->plan_names[plan], cut_first_line(status.get_message()));
 }
 
 }  // namespace ptrain::cuda

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr const char* schema = "ptrain.plan/1";
 
-std::uint64_t checksum(const std::vector<std::uint8_t>& code) {
+std::uint64_t compute_checksum(const std::vector<std::uint8_t>& code) {
   return fnv1a64({reinterpret_cast<const char*>(code.data()), code.size()});
 }
 
@@ -45,7 +45,7 @@ std::optional<CachedEngine> EngineCache::find(const std::string& key) const {
   const auto name = content.find("name"), code = content.find("code"), sum = content.find("checksum");
   if (name == content.end() || !name->is_string() || code == content.end() || !code->is_binary()) return std::nullopt;
   CachedEngine plan{*name, code->get_binary()};
-  if (sum == content.end() || *sum != checksum(plan.code)) return std::nullopt;
+  if (sum == content.end() || *sum != compute_checksum(plan.code)) return std::nullopt;
   return plan;
 }
 
@@ -55,7 +55,7 @@ void EngineCache::store(const std::string& key, const CachedEngine& plan) const 
                         {"key", key},
                         {"name", plan.name},
                         {"code", json::binary(plan.code)},
-                        {"checksum", checksum(plan.code)}};
+                        {"checksum", compute_checksum(plan.code)}};
   const std::vector<std::uint8_t> bytes = json::to_cbor(content);
   try {
     make_own_folder(folder_);

@@ -6,7 +6,7 @@
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/math/batch_norm.h"
+#include "core/ops/math/batch_norm_math.h"
 
 namespace ptrain::cuda {
 

@@ -1,8 +1,8 @@
-// Dropout's mask on the device: the same elements as in core/ops/math/dropout.h, several at a time.
+// Dropout's mask on the device: the same elements as in core/ops/math/dropout_math.h, several at a time.
 #pragma once
 
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/math/dropout.h"
+#include "core/ops/math/dropout_math.h"
 
 namespace ptrain::cuda {
 

@@ -123,7 +123,7 @@ std::vector<std::string> find_samples(const fs::path& folder, SampleFile form, P
   return samples;
 }
 
-/// Visits `folder`, where `above` are the folders that it lies in.
+/// Visits `folder`, where `above` are the folders that contain it.
 void walk(const fs::path& folder, std::vector<fs::path>& above,
           const std::function<void(const fs::directory_entry&)>& visit) {
   std::error_code error;

@@ -21,7 +21,7 @@ bool has_image_suffix(const std::filesystem::path& path);
 bool is_left_out(const std::string& name);
 
 /// Calls `visit` for all files and folders below `folder`, but for those left out. Links are followed, except to a
-/// folder that the link lies in. Throws Error naming a folder that cannot be read.
+/// folder that contains the link. Throws Error naming a folder that cannot be read.
 void walk_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::directory_entry&)>& visit);
 

@@ -125,7 +125,7 @@ struct Loader::State {
   // Used by the caller's thread only:
   double reader_seconds = 0;
   std::set<std::int64_t> bad;
-  BadSamples told;
+  BadSamples bad_samples;
 };
 
 void Loader::State::work(Scratch& scratch) {
@@ -156,15 +156,15 @@ void Loader::State::work(Scratch& scratch) {
 
 void Loader::State::note(const BadRow& row) {
   if (!bad.insert(row.index).second) return;
-  told.add({1, {row.message}});
-  if (told.count > options.max_bad_samples) {
+  bad_samples.add({1, {row.message}});
+  if (bad_samples.count > options.max_bad_samples) {
     if (options.max_bad_samples == 0) fail("{}", row.message);
     fail("{} (more than {} bad samples)", row.message, options.max_bad_samples);
   }
   // In an evaluation a rank reads its part of the samples alone.
   const std::int64_t ranks = options.order == SampleOrder::sequential ? options.world_size : 1;
   const std::int64_t samples = count_samples(dataset, options) / ranks;
-  if (static_cast<double>(told.count) > options.max_bad_share * static_cast<double>(samples)) {
+  if (static_cast<double>(bad_samples.count) > options.max_bad_share * static_cast<double>(samples)) {
     fail("{} (more bad samples than data.max_bad_share {} of {} allows)", row.message, options.max_bad_share,
          counted(samples, "sample"));
   }
@@ -177,7 +177,7 @@ const Batch& Loader::State::deliver(BatchSlot& ready, std::int64_t filled) {
   }
   finish_batch(ready, filled);
   if (options.order != SampleOrder::sequential && ready.batch.count < filled)
-    fail("every sample of the data set is bad; the first: {}", told.first.front());
+    fail("every sample of the data set is bad; the first: {}", bad_samples.first.front());
   if (options.collate) options.collate(ready.batch);
   return ready.batch;
 }
@@ -233,12 +233,12 @@ void Loader::seek(std::int64_t epoch, std::int64_t batch_index) {
 }
 
 double Loader::reader_seconds() const { return state_->reader_seconds; }
-const BadSamples& Loader::bad_samples() const { return state_->told; }
+const BadSamples& Loader::bad_samples() const { return state_->bad_samples; }
 
 void BadSamples::add(const BadSamples& others) {
   count += others.count;
   for (const std::string& message : others.first) {
-    if (first.size() < most_told) first.push_back(message);
+    if (first.size() < most_named) first.push_back(message);
   }
 }
 

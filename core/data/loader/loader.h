@@ -41,9 +41,9 @@ struct LoaderOptions {
 /// Samples that could not be read.
 struct BadSamples {
   std::int64_t count = 0;
-  std::vector<std::string> first = {};  // messages, each naming the file; at most `most_told`
+  std::vector<std::string> first = {};  // messages, each naming the file; at most `most_named`
 
-  static constexpr std::size_t most_told = 3;
+  static constexpr std::size_t most_named = 3;
   void add(const BadSamples& others);
   /// "5 training samples could not be read and were left out: MESSAGE; MESSAGE; MESSAGE; and 2 more".
   std::string text(std::string_view kind) const;

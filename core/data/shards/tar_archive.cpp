@@ -141,7 +141,7 @@ void read_tar(const ByteSource& archive, const std::function<void(const TarMembe
   Extension extension;
   for (std::uint64_t position = 0;;) {
     const TarHeader header(archive, position);
-    if (header.is_end()) {  // archives that were joined by cat have more behind it
+    if (header.is_end()) {  // archives that were joined by cat continue after it
       position += block_bytes;
       if (archive.size() - position < block_bytes) return;
       extension = {};

@@ -17,7 +17,7 @@ struct TarMember {
   bool is_file = false;      // else a directory, a link or a device
 };
 
-/// Calls `visit` for each member in the order of the archive, and of archives that follow behind its end mark. Throws
+/// Calls `visit` for each member in the order of the archive, and of archives that follow its end mark. Throws
 /// Error with the archive's name and the byte when a header's checksum or number is wrong, or when the archive ends
 /// within a member or without its end mark.
 void read_tar(const ByteSource& archive, const std::function<void(const TarMember&)>& visit);

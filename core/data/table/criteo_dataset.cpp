@@ -33,16 +33,16 @@ class CriteoDataset : public Dataset {
     info_ = click_info(settings);
     if (lines_.size() == 0) fail("{}: has no lines", path_);
     file_.check();
-    std::array<float, criteo_numbers> numbers;
-    std::array<std::int32_t, criteo_categories> ids;
+    std::array<float, criteo_dense_features> numbers;
+    std::array<std::int32_t, criteo_categorical_features> ids;
     parse(0, numbers, ids);  // rejects a file of another format before training
   }
 
   std::int64_t size() const override { return lines_.size(); }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const std::int32_t label =
-        parse(index, out.at<float>(tensor_names::numbers), out.at<std::int32_t>(tensor_names::categories));
+    const std::int32_t label = parse(index, out.at<float>(tensor_names::dense_features),
+                                     out.at<std::int32_t>(tensor_names::categorical_features));
     out.set(tensor_names::labels, label);
   }
 
@@ -74,8 +74,8 @@ DatasetInfo click_info(const DataSettings& settings) {
   info.kind = DataKind::table;
   info.classes = classes;
   info.class_names = numbered_classes(classes);
-  info.numbers = criteo_numbers;
-  info.categories = criteo_categories;
+  info.dense_features = criteo_dense_features;
+  info.categorical_features = criteo_categorical_features;
   info.hash_buckets = settings.hash_buckets;
   if (settings.classes != 0 && settings.classes != classes) {
     fail_usage("model.classes: clicks have {} classes, got {}", classes, settings.classes);

@@ -13,11 +13,11 @@
 namespace ptrain {
 namespace {
 
-constexpr int features = criteo_numbers + criteo_categories;
+constexpr int features = criteo_dense_features + criteo_categorical_features;
 
 /// PaddleRec's cont_min and cont_diff.
-constexpr std::array<float, criteo_numbers> smallest{0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-constexpr std::array<float, criteo_numbers> ranges{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50};
+constexpr std::array<float, criteo_dense_features> smallest{0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::array<float, criteo_dense_features> ranges{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50};
 
 template <typename... Args>
 [[noreturn]] void reject(const LinePlace& place, fmt::format_string<Args...> format, Args&&... args) {
@@ -64,10 +64,10 @@ std::ptrdiff_t count_fields(std::string_view line) { return 1 + std::count(line.
 void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
                    std::span<std::int32_t> ids) {
   constexpr std::size_t longest_word = 16;
-  for (int i = 0; i < criteo_numbers; ++i) {
+  for (int i = 0; i < criteo_dense_features; ++i) {
     numbers[static_cast<std::size_t>(i)] = scaled_number(rest.next(), i, place);
   }
-  for (int i = 0; i < criteo_categories; ++i) {
+  for (int i = 0; i < criteo_categorical_features; ++i) {
     const std::string_view word = rest.next();
     if (word.size() > longest_word || !is_hexadecimal(word)) {
       reject(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
@@ -88,7 +88,7 @@ std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, st
                                std::span<float> numbers, std::span<std::int32_t> ids) {
   if (const auto found = count_fields(line); found != 1 + features) {
     reject(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", 1 + features,
-           criteo_numbers, criteo_categories, found);
+           criteo_dense_features, criteo_categorical_features, found);
   }
   Fields rest(line);
   const std::string_view label = rest.next();

@@ -9,8 +9,8 @@
 
 namespace ptrain {
 
-inline constexpr int criteo_numbers = 13;     // integer features, I1 to I13
-inline constexpr int criteo_categories = 26;  // categorical features, C1 to C26
+inline constexpr int criteo_dense_features = 13;        // integer features, I1 to I13
+inline constexpr int criteo_categorical_features = 26;  // categorical features, C1 to C26
 
 /// The place of a line, for messages.
 struct LinePlace {

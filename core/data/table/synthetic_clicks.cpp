@@ -20,10 +20,10 @@ class SyntheticClicks : public Dataset {
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const RandomStream stream = make_stream(index);
-    const auto numbers = out.at<float>(tensor_names::numbers);
-    const auto categories = out.at<std::int32_t>(tensor_names::categories);
+    const auto numbers = out.at<float>(tensor_names::dense_features);
+    const auto categories = out.at<std::int32_t>(tensor_names::categorical_features);
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = stream.uniform(i);
-    for (int i = 0; i < criteo_categories; ++i) {
+    for (int i = 0; i < criteo_categorical_features; ++i) {
       categories[static_cast<std::size_t>(i)] =
           category_id(i, fmt::format("{:08x}", draw_category(stream, i)), info_.hash_buckets);
     }
@@ -35,7 +35,7 @@ class SyntheticClicks : public Dataset {
     float odds = 2 * stream.uniform(0) - 1;
     for (int i = 0; i < telling_features; ++i) odds += hidden_weight(i, draw_category(stream, i));
     const float probability = 1 / (1 + std::exp(-odds));
-    return stream.uniform(first_word + criteo_categories) < probability ? 1 : 0;
+    return stream.uniform(first_word + criteo_categorical_features) < probability ? 1 : 0;
   }
 
  private:

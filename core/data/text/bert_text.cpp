@@ -8,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-/// The ranges of Hugging Face's BertNormalizer (its 2B920 stands where the original BERT has 2B820).
+/// The ranges of Hugging Face's BertNormalizer (which has 2B920 where the original BERT has 2B820).
 bool is_chinese(std::int32_t c) {
   return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
          (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||

@@ -72,7 +72,7 @@ bool is_number(std::string_view field) {
          std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Replaces the columns found by those that a model was trained on, where `header` has its text. Whether it has.
+/// Replaces `found` with the columns that a model was trained on, and returns true, if `header` has its text column.
 bool take_learned(const std::vector<std::string>& header, const ColumnNames& learned, TableColumns& found) {
   const auto find = [&](const std::string& name) {
     return name.empty() ? none : find_named(header, std::array<std::string_view, 1>{name});

@@ -6,14 +6,14 @@
 namespace ptrain {
 namespace {
 
-Shape pooled_shape(const AdaptiveAvgPool2dAttributes& pool, const Shape& x) {
+Shape infer_pooled_shape(const AdaptiveAvgPool2dAttributes& pool, const Shape& x) {
   require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
   require(pool.size > 0, "bad geometry: {}", pool.to_string());
   return {x[0], pool.size * pool.size * x[3]};
 }
 
 /// Pixels that all windows of an axis read, overlaps counted each time.
-double reads(std::int64_t size, std::int64_t pixels) {
+double count_reads(std::int64_t size, std::int64_t pixels) {
   double count = 0;
   for (std::int64_t i = 0; i < size; ++i) {
     const AdaptiveWindow window = adaptive_window(i, size, pixels);
@@ -22,8 +22,8 @@ double reads(std::int64_t size, std::int64_t pixels) {
   return count;
 }
 
-double flops(const AdaptiveAvgPool2dAttributes& pool, const Shape& x) {
-  return static_cast<double>(x[0] * x[3]) * reads(pool.size, x[1]) * reads(pool.size, x[2]);
+double count_flops(const AdaptiveAvgPool2dAttributes& pool, const Shape& x) {
+  return static_cast<double>(x[0] * x[3]) * count_reads(pool.size, x[1]) * count_reads(pool.size, x[2]);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::string AdaptiveAvgPool2dAttributes::to_string() const { return fmt::format(
 std::vector<TensorDesc> AdaptiveAvgPool2d::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  return {{inputs[0].dtype, pooled_shape(attributes_, inputs[0].shape)}};
+  return {{inputs[0].dtype, infer_pooled_shape(attributes_, inputs[0].shape)}};
 }
 
 void AdaptiveAvgPool2d::gradient(GradientBuilder& builder) const {
@@ -43,18 +43,18 @@ void AdaptiveAvgPool2d::gradient(GradientBuilder& builder) const {
 }
 
 Cost AdaptiveAvgPool2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(attributes_, inputs[0].shape), traffic(inputs, outputs)};
+  return {count_flops(attributes_, inputs[0].shape), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> AdaptiveAvgPool2dGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  require_shape(inputs[0], pooled_shape(attributes_.pool, attributes_.input_shape), "dy");
+  require_shape(inputs[0], infer_pooled_shape(attributes_.pool, attributes_.input_shape), "dy");
   return {{inputs[0].dtype, attributes_.input_shape}};
 }
 
 Cost AdaptiveAvgPool2dGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(attributes_.pool, attributes_.input_shape), traffic(inputs, outputs)};
+  return {count_flops(attributes_.pool, attributes_.input_shape), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-Shape pooled_shape(const AvgPool2dAttributes& pool, const Shape& x) {
+Shape infer_pooled_shape(const AvgPool2dAttributes& pool, const Shape& x) {
   require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
   require(pool.stride > 0 && pool.kernel >= pool.stride, "bad geometry: {}", pool.to_string());
   return {x[0], pool.output_size(x[1]), pool.output_size(x[2]), x[3]};
@@ -22,7 +22,7 @@ std::int64_t AvgPool2dAttributes::output_size(std::int64_t size) const {
 std::vector<TensorDesc> AvgPool2d::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  return {{inputs[0].dtype, pooled_shape(attributes_, inputs[0].shape)}};
+  return {{inputs[0].dtype, infer_pooled_shape(attributes_, inputs[0].shape)}};
 }
 
 void AvgPool2d::gradient(GradientBuilder& builder) const {
@@ -38,7 +38,7 @@ Cost AvgPool2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorD
 std::vector<TensorDesc> AvgPool2dGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  require_shape(inputs[0], pooled_shape(attributes_.pool, attributes_.input_shape), "dy");
+  require_shape(inputs[0], infer_pooled_shape(attributes_.pool, attributes_.input_shape), "dy");
   return {{inputs[0].dtype, attributes_.input_shape}};
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double taps = 9;
 
-Shape blurred_shape(const Shape& x) {
+Shape infer_blurred_shape(const Shape& x) {
   require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
   return {x[0], blurred_size(x[1]), blurred_size(x[2]), x[3]};
 }
@@ -18,7 +18,7 @@ Shape blurred_shape(const Shape& x) {
 std::vector<TensorDesc> BlurPool2d::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  return {{inputs[0].dtype, blurred_shape(inputs[0].shape)}};
+  return {{inputs[0].dtype, infer_blurred_shape(inputs[0].shape)}};
 }
 
 void BlurPool2d::gradient(GradientBuilder& builder) const {
@@ -33,7 +33,7 @@ Cost BlurPool2d::cost(std::span<const TensorDesc> inputs, std::span<const Tensor
 std::vector<TensorDesc> BlurPool2dGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  require_shape(inputs[0], blurred_shape(attributes_.input_shape), "dy");
+  require_shape(inputs[0], infer_blurred_shape(attributes_.input_shape), "dy");
   return {{inputs[0].dtype, attributes_.input_shape}};
 }
 

@@ -21,7 +21,7 @@ Shape check_geometry(const Conv2dAttributes& conv, const Shape& x, const Shape& 
 }
 
 /// Multiply-adds over every output element and kernel position, the padding's included.
-double flops(const Shape& y, const Shape& w) {
+double count_flops(const Shape& y, const Shape& w) {
   const std::int64_t depth = w.count() / w[0];
   return 2.0 * static_cast<double>(y.count()) * static_cast<double>(depth);
 }
@@ -80,7 +80,7 @@ void Conv2d::gradient(GradientBuilder& builder) const {
 }
 
 Cost Conv2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(outputs[0].shape, inputs[w].shape), traffic(inputs, outputs)};
+  return {count_flops(outputs[0].shape, inputs[w].shape), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> Conv2dGradInput::infer(std::span<const TensorDesc> inputs) const {
@@ -93,7 +93,7 @@ std::vector<TensorDesc> Conv2dGradInput::infer(std::span<const TensorDesc> input
 }
 
 Cost Conv2dGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(inputs[dy].shape, inputs[w].shape), traffic(inputs, outputs)};
+  return {count_flops(inputs[dy].shape, inputs[w].shape), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> Conv2dGradWeight::infer(std::span<const TensorDesc> inputs) const {
@@ -108,7 +108,7 @@ std::vector<TensorDesc> Conv2dGradWeight::infer(std::span<const TensorDesc> inpu
 }
 
 Cost Conv2dGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {flops(inputs[dy].shape, attributes_.weight.shape), traffic(inputs, outputs)};
+  return {count_flops(inputs[dy].shape, attributes_.weight.shape), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> Conv2dGradBias::infer(std::span<const TensorDesc> inputs) const {

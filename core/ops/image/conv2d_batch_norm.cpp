@@ -8,7 +8,7 @@ namespace {
 TensorDesc make_channel_desc(const TensorDesc& desc) { return {DType::f32, {desc.shape[-1]}}; }
 
 /// A prologue multiplies, adds and applies ReLU.
-double prologue_flops(const TensorDesc& x) { return 3 * static_cast<double>(x.count()); }
+double count_prologue_flops(const TensorDesc& x) { return 3 * static_cast<double>(x.count()); }
 
 }  // namespace
 
@@ -23,7 +23,7 @@ std::vector<TensorDesc> Conv2dBatchNorm::infer(std::span<const TensorDesc> input
 
 Cost Conv2dBatchNorm::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   Cost cost = Conv2d(attributes_).cost(inputs.first(2), outputs.first(1));
-  if (!is_absent(inputs[scale])) cost.flops += prologue_flops(inputs[x]);
+  if (!is_absent(inputs[scale])) cost.flops += count_prologue_flops(inputs[x]);
   cost.flops += 3 * static_cast<double>(outputs[0].count());
   return {cost.flops, traffic(inputs, outputs)};
 }
@@ -50,7 +50,7 @@ std::vector<TensorDesc> Conv2dBatchNormGradWeight::infer(std::span<const TensorD
 
 Cost Conv2dBatchNormGradWeight::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   const Cost cost = Conv2dGradWeight(attributes_).cost(inputs.first(2), outputs);
-  return {cost.flops + prologue_flops(inputs[x]), traffic(inputs, outputs)};
+  return {cost.flops + count_prologue_flops(inputs[x]), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-Shape pooled_shape(const GlobalAveragePoolAttributes& pool, const Shape& x) {
+Shape infer_pooled_shape(const GlobalAveragePoolAttributes& pool, const Shape& x) {
   require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
   require(pool.images > 0 && x[0] % pool.images == 0, "{} images are not divisible into samples of {}", x[0],
           pool.images);
@@ -21,7 +21,7 @@ std::string GlobalAveragePool::attributes() const {
 std::vector<TensorDesc> GlobalAveragePool::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  return {{inputs[0].dtype, pooled_shape(attributes_, inputs[0].shape)}};
+  return {{inputs[0].dtype, infer_pooled_shape(attributes_, inputs[0].shape)}};
 }
 
 void GlobalAveragePool::gradient(GradientBuilder& builder) const {
@@ -37,7 +37,7 @@ Cost GlobalAveragePool::cost(std::span<const TensorDesc> inputs, std::span<const
 std::vector<TensorDesc> GlobalAveragePoolGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   require_floating(inputs[0], "data");
-  require_shape(inputs[0], pooled_shape(attributes_.pool, attributes_.input_shape), "dy");
+  require_shape(inputs[0], infer_pooled_shape(attributes_.pool, attributes_.input_shape), "dy");
   return {{inputs[0].dtype, attributes_.input_shape}};
 }
 

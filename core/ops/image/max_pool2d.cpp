@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-Shape pooled_shape(const MaxPool2dAttributes& pool, const Shape& x) {
+Shape infer_pooled_shape(const MaxPool2dAttributes& pool, const Shape& x) {
   require(x.rank() == 4, "expected images [N,H,W,C], got {}", x.to_string());
   require(pool.kernel > 0 && pool.kernel <= 16, "expected a pooling window of 1 to 16, got {}", pool.kernel);
   require(pool.stride > 0 && pool.padding >= 0 && 2 * pool.padding <= pool.kernel, "bad geometry: {}",
@@ -24,7 +24,7 @@ std::string MaxPool2dAttributes::to_string() const {
 
 std::vector<TensorDesc> MaxPool2d::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
-  const Shape y = pooled_shape(attributes_, inputs[0].shape);
+  const Shape y = infer_pooled_shape(attributes_, inputs[0].shape);
   if (is_int8(inputs[0].dtype)) return {{inputs[0].dtype, y}};
   require_floating(inputs[0], "data");
   return {{inputs[0].dtype, y}, {DType::u8, y}};
@@ -43,7 +43,7 @@ Cost MaxPool2d::cost(std::span<const TensorDesc> inputs, std::span<const TensorD
 std::vector<TensorDesc> MaxPool2dGrad::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
   require_floating(inputs[dy], "data");
-  const Shape y = pooled_shape(attributes_.pool, attributes_.input_shape);
+  const Shape y = infer_pooled_shape(attributes_.pool, attributes_.input_shape);
   require(inputs[dy].shape == y, "expected dy {}, got {}", y.to_string(), inputs[dy].shape.to_string());
   require_desc(inputs[argmax], {DType::u8, y}, "argmax");
   return {{inputs[dy].dtype, attributes_.input_shape}};

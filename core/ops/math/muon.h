@@ -3,7 +3,7 @@
 // the matrix products between these steps. PyTorch rounds them to bf16; here they are fp32.
 #pragma once
 
-#include "core/ops/math/optimizer.h"
+#include "core/ops/math/optimizer_math.h"
 
 namespace ptrain {
 

@@ -1,6 +1,6 @@
 #include "core/ops/quantization/quantized_conv2d.h"
 
-#include "core/ops/quantization/require.h"
+#include "core/ops/quantization/require_int8.h"
 
 namespace ptrain {
 

@@ -1,6 +1,6 @@
 #include "core/ops/quantization/quantized_linear.h"
 
-#include "core/ops/quantization/require.h"
+#include "core/ops/quantization/require_int8.h"
 
 namespace ptrain {
 

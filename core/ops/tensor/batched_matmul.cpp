@@ -5,7 +5,7 @@
 namespace ptrain {
 namespace {
 
-Orientation flipped(Orientation orientation) {
+Orientation flip(Orientation orientation) {
   return orientation == Orientation::plain ? Orientation::transposed : Orientation::plain;
 }
 
@@ -45,12 +45,12 @@ void BatchedMatmul::gradient(GradientBuilder& builder) const {
   const ValueId left = builder.input(a), right = builder.input(b);
   if (builder.needs_gradient(a)) {  // dy b^T, or its transpose
     builder.set_input_gradient(a, attrs().a == Orientation::plain
-                                      ? multiply(dy, Orientation::plain, right, flipped(attrs().b))
+                                      ? multiply(dy, Orientation::plain, right, flip(attrs().b))
                                       : multiply(right, attrs().b, dy, Orientation::transposed));
   }
   if (builder.needs_gradient(b)) {  // a^T dy, or its transpose
     builder.set_input_gradient(b, attrs().b == Orientation::plain
-                                      ? multiply(left, flipped(attrs().a), dy, Orientation::plain)
+                                      ? multiply(left, flip(attrs().a), dy, Orientation::plain)
                                       : multiply(dy, Orientation::transposed, left, attrs().a));
   }
 }

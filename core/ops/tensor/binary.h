@@ -1,8 +1,8 @@
 // A function of two tensors' elements, one broadcast to the other, and its gradient. The functions and their arithmetic
-// are in ops/math/binary.h.
+// are in ops/math/binary_math.h.
 #pragma once
 
-#include "core/ops/math/binary.h"
+#include "core/ops/math/binary_math.h"
 
 namespace ptrain {
 

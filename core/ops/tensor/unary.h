@@ -1,7 +1,7 @@
-// A function of each element, and its gradient. The functions and their arithmetic are in ops/math/unary.h.
+// A function of each element, and its gradient. The functions and their arithmetic are in ops/math/unary_math.h.
 #pragma once
 
-#include "core/ops/math/unary.h"
+#include "core/ops/math/unary_math.h"
 
 namespace ptrain {
 

@@ -41,7 +41,7 @@ TensorDesc out_desc(const TensorDesc& qkv) { return {qkv.dtype, with_last(qkv.sh
 TensorDesc lse_desc(const AttentionDims& e) { return {DType::f32, Shape{e.batch, e.heads, e.length}}; }
 
 /// Operations of one product of queries and keys (or weights and values) over all heads.
-double product_flops(const AttentionAttributes& a, std::span<const TensorDesc> inputs) {
+double count_product_flops(const AttentionAttributes& a, std::span<const TensorDesc> inputs) {
   const AttentionDims e(a, inputs[Attention::qkv], inputs[Attention::lengths]);
   const auto tokens = static_cast<double>(e.tokens);
   const double keys = a.max_length > 0 ? tokens / static_cast<double>(e.batch) : static_cast<double>(e.length);
@@ -81,7 +81,7 @@ void Attention::gradient(GradientBuilder& builder) const {
 }
 
 Cost Attention::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  return {2 * product_flops(attributes_, inputs), traffic(inputs, outputs)};
+  return {2 * count_product_flops(attributes_, inputs), traffic(inputs, outputs)};
 }
 
 std::string AttentionGrad::attributes() const { return describe(attributes_); }
@@ -98,7 +98,7 @@ std::vector<TensorDesc> AttentionGrad::infer(std::span<const TensorDesc> inputs)
 
 Cost AttentionGrad::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   // dV, dP, dQ and dK; recomputing the scores is not counted.
-  return {4 * product_flops(attributes_, inputs), traffic(inputs, outputs)};
+  return {4 * count_product_flops(attributes_, inputs), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain

@@ -27,7 +27,7 @@ void check_tokens(std::span<const TensorDesc> inputs, std::size_t offsets) {
 }
 
 /// `ids` with the width of the rows as a new last axis.
-Shape looked_up(const Shape& ids, std::int64_t width) {
+Shape infer_lookup_shape(const Shape& ids, std::int64_t width) {
   std::vector<std::int64_t> dims = ids.dims();
   dims.push_back(width);
   return Shape(std::move(dims));
@@ -39,7 +39,7 @@ std::vector<TensorDesc> Embedding::infer(std::span<const TensorDesc> inputs) con
   require_count(inputs, 2, 2);
   require_ids(inputs[ids], "ids");
   require_table(inputs[table], "table");
-  return {{inputs[table].dtype, looked_up(inputs[ids].shape, inputs[table].shape[1])}};
+  return {{inputs[table].dtype, infer_lookup_shape(inputs[ids].shape, inputs[table].shape[1])}};
 }
 
 void Embedding::gradient(GradientBuilder& builder) const { set_table_gradient(builder, gradient_, ids, table); }
@@ -72,7 +72,7 @@ std::vector<TensorDesc> BertEmbedding::infer(std::span<const TensorDesc> inputs)
   require(packed || inputs[position].shape[0] >= first_position_ + inputs[ids].shape[1],
           "{} positions from {} for sequences of {}", inputs[position].shape[0], first_position_,
           inputs[ids].shape[-1]);
-  return {{inputs[word].dtype, looked_up(inputs[ids].shape, inputs[word].shape[1])}};
+  return {{inputs[word].dtype, infer_lookup_shape(inputs[ids].shape, inputs[word].shape[1])}};
 }
 
 void BertEmbedding::gradient(GradientBuilder& builder) const {

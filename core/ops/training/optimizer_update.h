@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/graph/op.h"
-#include "core/ops/math/optimizer.h"
+#include "core/ops/math/optimizer_math.h"
 
 namespace ptrain {
 

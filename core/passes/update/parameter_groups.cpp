@@ -9,7 +9,7 @@
 namespace ptrain {
 namespace {
 
-std::vector<std::string> parameter_names(const Graph& graph) {
+std::vector<std::string> list_parameter_names(const Graph& graph) {
   std::vector<std::string> names;
   for (const Value& value : graph.values()) {
     if (value.storage == Storage::parameter) names.push_back(value.name);
@@ -18,7 +18,7 @@ std::vector<std::string> parameter_names(const Graph& graph) {
 }
 
 /// The three names closest to the pattern.
-std::vector<std::string> nearest_names(std::string_view pattern, std::vector<std::string> names) {
+std::vector<std::string> find_nearest_names(std::string_view pattern, std::vector<std::string> names) {
   constexpr std::size_t most = 3;
   std::stable_sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
     return pattern_distance(pattern, a) < pattern_distance(pattern, b);
@@ -62,14 +62,14 @@ bool is_trainable(const std::vector<ParameterGroup>& groups, std::string_view pa
 
 void check_groups(const std::vector<ParameterGroup>& groups, const Graph& forward) {
   if (groups.empty()) return;
-  const std::vector<std::string> names = parameter_names(forward);
+  const std::vector<std::string> names = list_parameter_names(forward);
   for (const ParameterGroup& group : groups) {
     const bool matches = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       return pattern_distance(group.pattern, name) == 0;
     });
     if (matches) continue;
     fail_usage("train.groups.match: \"{}\" matches no parameter of the model; nearest: {}", group.pattern,
-               fmt::join(nearest_names(group.pattern, names), ", "));
+               fmt::join(find_nearest_names(group.pattern, names), ", "));
   }
   const bool any =
       std::any_of(names.begin(), names.end(), [&](const std::string& n) { return is_trainable(groups, n); });

@@ -124,7 +124,7 @@ class TrainingRun {
   void prepare() {
     workload_ = tools_.open_workload(config_, communicator_ == nullptr ? 0 : communicator_->local_rank());
     check_decoder();
-    if (is_main()) tell_data();
+    if (is_main()) announce_data();
     const std::optional<DeviceRates> rates = measure();
     report_.environment = capture_run_environment(config_.device, config_.dist.ranks, *workload_.backend, rates);
     settle_precision(rates ? &*rates : nullptr);
@@ -152,7 +152,7 @@ class TrainingRun {
     }
   }
 
-  void tell_data() {
+  void announce_data() {
     const Communicator::BusyScope busy(communicator_, "examining the data");
     DataFindings found = examine_data(config_.data, config_.seed, *workload_.training, workload_.evaluation.get());
     data_ = found.report;

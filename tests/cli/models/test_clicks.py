@@ -98,7 +98,7 @@ class Clicks(ProgramTest):
         self.assertEqual([one["classes"] for one in unlabelled], [one["classes"] for one in answers])
         self.assert_one_line_error(infer("-", input="1\t2\n"), 1, "standard input:1: expected 40 fields", "got 2")
 
-    def test_what_else_a_trained_one_is_not_made_for_is_told(self):
+    def test_what_else_a_trained_one_is_not_made_for_is_an_error(self):
         self.assertEqual(self.train("own", "-o", "train.steps=2", "-o", "eval.every_epochs=0").returncode, 0)
         model = self.folder / "own"
         for command in (("export", model, "--out", self.folder / "copy", "--format", "onnx"),

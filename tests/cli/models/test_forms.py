@@ -70,14 +70,21 @@ class Forms(ProgramTest):
 
     def test_rows_of_tables(self):
         draw = random.Random(1)
-        tensors = {"numbers": (FLOAT32, (13,), [draw.random() for _ in range(5 * 13)]),
-                   "categories": (INT64, (26,), [draw.randrange(500) for _ in range(5 * 26)])}
+        tensors = {"dense_features": (FLOAT32, (13,), [draw.random() for _ in range(5 * 13)]),
+                   "categorical_features": (INT64, (26,), [draw.randrange(500) for _ in range(5 * 26)])}
         model, server = self.ask(self.model(CLICKS), 5, tensors)
-        self.assertEqual((model.about.kind, model.inputs["categories"][2]), (TABLES, 500))
-        row = [{"name": "numbers", "datatype": "FP32", "shape": [1, 13], "data": [0.5] * 13},
-               {"name": "categories", "datatype": "INT64", "shape": [1, 26], "data": [1] * 25 + [500]}]
-        self.assertEqual(server.infer(row), (400, {"error": "categories: value 500 at [0, 25]: expected 0 to 499"}))
-        self.assertEqual(server.infer(row[:1]), (400, {"error": "expected an input categories, which is missing"}))
+        self.assertEqual((model.about.kind, model.inputs["categorical_features"][2]), (TABLES, 500))
+        row = [{"name": "dense_features", "datatype": "FP32", "shape": [1, 13], "data": [0.5] * 13},
+               {"name": "categorical_features", "datatype": "INT64", "shape": [1, 26], "data": [1] * 25 + [500]}]
+        self.assertEqual(server.infer(row), (400, {"error": "categorical_features: value 500 at [0, 25]: expected 0 to 499"}))
+        self.assertEqual(server.infer(row[:1]), (400, {"error": "expected an input categorical_features, which is missing"}))
+        row[1]["data"][-1] = 499
+        answers = [server.infer([{**row[0], "name": dense}, {**row[1], "name": categorical}])
+                   for dense, categorical in (("dense_features", "categorical_features"), ("numbers", "categories"))]
+        self.assertEqual((answers[0][0], answers[1]), (200, answers[0]), "names of version 0.1.0")
+        older = {"numbers": tensors["dense_features"], "categories": tensors["categorical_features"]}
+        values = {name: (kind, (5, *shape), (KINDS[kind][1] * len(data))(*data)) for name, (kind, shape, data) in older.items()}
+        self.assertEqual(len(model.run(values, LOGITS)), 5)
 
     def test_clips(self):
         draw = random.Random(2)
@@ -91,7 +98,7 @@ class Forms(ProgramTest):
         draw = random.Random(3)
         tensors = {"images": (UINT8, (24, 16, 3), [draw.randrange(256) for _ in range(2 * 24 * 16 * 3)])}
         model, server = self.ask(self.model(IMAGE), 2, tensors)
-        self.assertEqual((model.about.kind, model.about.image_size), (IMAGES, 0), "no one number tells its size")
+        self.assertEqual((model.about.kind, model.about.image_size), (IMAGES, 0), "its size is no single number")
         turned = [{"name": "images", "datatype": "UINT8", "shape": [1, 16, 24, 3], "data": [0] * (24 * 16 * 3)}]
         self.assertEqual(server.infer(turned), (400, {"error": "images: expected shape [1, 24, 16, 3], got [1, 16, 24, 3]"}))
         photo = png([[(10 * x, 8 * y, 40) for x in range(16)] for y in range(24)])

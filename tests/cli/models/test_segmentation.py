@@ -1,4 +1,4 @@
-"""A class for each pixel: trained, asked, compressed and served with what stands there for any task."""
+"""A class for each pixel: trained, predicted, quantized and served by what every task uses."""
 import json
 import unittest
 from ctypes import c_uint8

@@ -6,7 +6,7 @@
 #include "naive/cudnn_graph.h"
 #include "planned/cudnn_graph.h"
 #include "tests/described_gpu.h"
-#include "tests/emulation/device_memory.h"
+#include "tests/emulation/pointer_checks.h"
 
 #include <cudnn.h>
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// What the tests of 8-bit ops share: integers to compute with, and how exact results are held to be.
+// What the tests of 8-bit ops share: integers to compute with, and how exact results must be.
 #pragma once
 
 #include "core/ops/quantization/quantized_format.h"
@@ -33,8 +33,8 @@ inline HostTensor random_weights(Shape shape, std::uint64_t seed) {
   return weights;
 }
 
-/// Real values within rounding of sums in fp32. Integers are the same but where the real value lies on the edge of two:
-/// those one apart are few.
+/// Real values within rounding of sums in fp32. Integers are the same except where the real value is halfway between
+/// two: those one apart are few.
 inline void expect_quantized(const HostTensor& actual, const std::vector<double>& expected) {
   if (!is_int8(actual.desc.dtype)) return expect_close(actual.values, expected, 1e-5, "result");
   ASSERT_EQ(actual.values.size(), expected.size());

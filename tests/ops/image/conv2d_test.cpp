@@ -85,7 +85,7 @@ TEST_P(Conv2dCases, TakeInBiasResidualAndActivationForInference) {
   }
 }
 
-/// Channels whose bias opens the ReLU and channels whose bias closes it by turns: far from where it bends.
+/// Alternates channels whose bias opens the ReLU and channels whose bias closes it: far from where it bends.
 OpCase biased_case(const Problem& p, Dtypes dtypes, Activation activation) {
   OpCase c = make_case(p, dtypes.data, dtypes.weights);
   c.op = std::make_shared<Conv2d>(p.conv, activation);

@@ -1,7 +1,7 @@
 // Naive double-precision attention: every score, softmax, mask and sum written out.
 #pragma once
 
-#include "core/ops/math/dropout.h"
+#include "core/ops/math/dropout_math.h"
 #include "core/ops/text/attention.h"
 #include "tests/ops/op_case.h"
 

@@ -19,7 +19,7 @@ inline std::size_t element_at(const Shape& shape, const std::vector<std::int64_t
   return static_cast<std::size_t>(i);
 }
 
-/// The element of a tensor of `operand` that stands for element i of `result`, to which it is broadcast.
+/// The element of a tensor of shape `operand` that is broadcast to element i of `result`.
 inline std::size_t broadcast_element(const Shape& operand, const Shape& result, std::int64_t i) {
   std::vector<std::int64_t> places = get_places(result, i);
   places.erase(places.begin(), places.end() - operand.rank());

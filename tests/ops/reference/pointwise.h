@@ -1,8 +1,8 @@
-// The functions of ops/math/unary.h and ops/math/binary.h by their definitions, in double.
+// The functions of ops/math/unary_math.h and ops/math/binary_math.h by their definitions, in double.
 #pragma once
 
-#include "core/ops/math/binary.h"
-#include "core/ops/math/unary.h"
+#include "core/ops/math/binary_math.h"
+#include "core/ops/math/unary_math.h"
 
 #include <algorithm>
 #include <cmath>

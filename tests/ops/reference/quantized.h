@@ -11,7 +11,7 @@
 
 namespace ptrain::testing {
 
-/// The integer that stands for `value`.
+/// The integer that represents `value`.
 inline double quantized_reference(const QuantizedFormat& format, double value) {
   const bool is_signed = format.dtype == DType::s8;
   return std::clamp(std::nearbyint(value / static_cast<double>(format.scale)), is_signed ? -128.0 : 0.0,

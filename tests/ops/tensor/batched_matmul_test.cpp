@@ -9,9 +9,9 @@ namespace batched_matmul_test {
 
 std::vector<double> reference(const std::vector<HostTensor>& in, const BatchedMatmulAttributes& attributes) {
   const BatchedMatmulExtent e = batched_matmul_extent(attributes, in[0].desc.shape, in[1].desc.shape);
-  const auto at = [&](const HostTensor& t, Orientation lies, std::int64_t batch, std::int64_t rows,
+  const auto at = [&](const HostTensor& t, Orientation orientation, std::int64_t batch, std::int64_t rows,
                       std::int64_t columns, std::int64_t row, std::int64_t column) {
-    const std::int64_t place = lies == Orientation::plain ? row * columns + column : column * rows + row;
+    const std::int64_t place = orientation == Orientation::plain ? row * columns + column : column * rows + row;
     return t.values[static_cast<std::size_t>(batch * rows * columns + place)];
   };
   std::vector<double> y;
@@ -33,9 +33,9 @@ std::vector<double> reference(const std::vector<HostTensor>& in, const BatchedMa
 /// Products of `batch` [rows, inner] and [inner, columns].
 OpCase make_case(DType dtype, std::vector<std::int64_t> batch, std::int64_t rows, std::int64_t inner,
                  std::int64_t columns, BatchedMatmulAttributes attributes) {
-  const auto shape = [&](std::int64_t first, std::int64_t second, Orientation lies) {
+  const auto shape = [&](std::int64_t first, std::int64_t second, Orientation orientation) {
     std::vector<std::int64_t> dims = batch;
-    if (lies == Orientation::transposed) std::swap(first, second);
+    if (orientation == Orientation::transposed) std::swap(first, second);
     dims.insert(dims.end(), {first, second});
     return Shape(std::move(dims));
   };

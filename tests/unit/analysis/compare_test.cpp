@@ -99,12 +99,14 @@ TEST(Compare, RefusesAnotherMachineUnlessAllowed) {
   EXPECT_EQ(allowed.differences.front().what, "environment.cpu.model");
 }
 
-TEST(Compare, TellsOtherLibrariesWithoutRefusing) {
+TEST(Compare, NotesOtherLibrariesWithoutRefusing) {
   MeasuredCase upgraded = example_case("new", 10);
   for (MeasuredRun& run : upgraded.runs) run.report->environment.libraries = {{"oneDNN", "99"}};
   const CaseComparison result = compare_cases(example_case("base", 10), upgraded, {});
   EXPECT_FALSE(result.refused);
-  EXPECT_EQ(result.differences.size(), 1u);
+  ASSERT_EQ(result.differences.size(), 1u);
+  EXPECT_EQ(result.differences.front().what, "environment.libraries.oneDNN");
+  EXPECT_EQ(result.differences.front().changed, "99");
   EXPECT_EQ(result.speed.verdict, Verdict::same);
 }
 
@@ -138,8 +140,8 @@ TEST(Compare, HoldsAccuracyToItsMargin) {
   EXPECT_EQ(verdict(0.89, 128), AccuracyVerdict::inconclusive);
 }
 
-/// Runs judged by a metric whose values are `values`, with its error where it has one.
-MeasuredCase judged_by(const MetricValue& metric, const std::vector<double>& values) {
+/// Runs whose primary metric has `values`, with its error where it has one.
+MeasuredCase measured_by(const MetricValue& metric, const std::vector<double>& values) {
   MeasuredCase item = example_case("case", 10, 0.75, static_cast<int>(values.size()));
   for (std::size_t r = 0; r < values.size(); ++r) {
     MetricValue measured = metric;
@@ -149,52 +151,58 @@ MeasuredCase judged_by(const MetricValue& metric, const std::vector<double>& val
   return item;
 }
 
-AccuracyChange judge(const MeasuredCase& base, const MeasuredCase& changed) {
+AccuracyChange test_accuracy(const MeasuredCase& base, const MeasuredCase& changed) {
   return test_accuracy_change(base.good(), changed.good(), 0.01);
 }
 
-TEST(Compare, JudgesThePrimaryMetricInItsDirection) {
+TEST(Compare, TestsThePrimaryMetricInItsDirection) {
   const MetricValue perplexity = example_metric("perplexity", "perplexity", MetricKind::amount, {});
-  const MeasuredCase base = judged_by(perplexity, {20.0, 20.1, 19.9, 20.0});
-  EXPECT_EQ(judge(base, judged_by(perplexity, {22.0, 22.1, 21.9, 22.0})).verdict, AccuracyVerdict::worse);
-  EXPECT_EQ(judge(base, judged_by(perplexity, {18.0, 18.1, 17.9, 18.0})).verdict, AccuracyVerdict::not_worse);
-  EXPECT_EQ(judge(base, judged_by(perplexity, {20.01, 20.1, 19.9, 20.0})).verdict, AccuracyVerdict::not_worse);
-  EXPECT_EQ(judge(base, judged_by(perplexity, {20.0, 24.0, 18.0, 21.0})).verdict, AccuracyVerdict::inconclusive);
+  const MeasuredCase base = measured_by(perplexity, {20.0, 20.1, 19.9, 20.0});
+  EXPECT_EQ(test_accuracy(base, measured_by(perplexity, {22.0, 22.1, 21.9, 22.0})).verdict, AccuracyVerdict::worse);
+  EXPECT_EQ(test_accuracy(base, measured_by(perplexity, {18.0, 18.1, 17.9, 18.0})).verdict, AccuracyVerdict::not_worse);
+  EXPECT_EQ(test_accuracy(base, measured_by(perplexity, {20.01, 20.1, 19.9, 20.0})).verdict,
+            AccuracyVerdict::not_worse);
+  EXPECT_EQ(test_accuracy(base, measured_by(perplexity, {20.0, 24.0, 18.0, 21.0})).verdict,
+            AccuracyVerdict::inconclusive);
   MetricValue pearson = example_metric("pearson", "Pearson", MetricKind::score, {});
   pearson.standard_error = 0.01;
-  EXPECT_EQ(judge(judged_by(pearson, {0.85}), judged_by(pearson, {0.80})).verdict, AccuracyVerdict::worse);
-  EXPECT_EQ(judge(judged_by(pearson, {0.85}), judged_by(pearson, {0.90})).verdict, AccuracyVerdict::not_worse);
-  EXPECT_EQ(judge(judged_by(pearson, {0.85}), judged_by(pearson, {0.84})).verdict, AccuracyVerdict::inconclusive);
-  EXPECT_EQ(judge(judged_by(pearson, {0.85}), judged_by(pearson, {0.85})).verdict, AccuracyVerdict::not_worse)
+  EXPECT_EQ(test_accuracy(measured_by(pearson, {0.85}), measured_by(pearson, {0.80})).verdict, AccuracyVerdict::worse);
+  EXPECT_EQ(test_accuracy(measured_by(pearson, {0.85}), measured_by(pearson, {0.90})).verdict,
+            AccuracyVerdict::not_worse);
+  EXPECT_EQ(test_accuracy(measured_by(pearson, {0.85}), measured_by(pearson, {0.84})).verdict,
+            AccuracyVerdict::inconclusive);
+  EXPECT_EQ(test_accuracy(measured_by(pearson, {0.85}), measured_by(pearson, {0.85})).verdict,
+            AccuracyVerdict::not_worse)
       << "nothing changed";
 }
 
-TEST(Compare, OneRunASideWithoutAnErrorIsJudgedByTheMarginAndSaysSo) {
+TEST(Compare, OneRunASideWithoutAnErrorIsTestedByTheMarginAndSaysSo) {
   const MetricValue perplexity = example_metric("perplexity", "perplexity", MetricKind::amount, {});
-  const AccuracyChange worse = judge(judged_by(perplexity, {20}), judged_by(perplexity, {21}));
+  const AccuracyChange worse = test_accuracy(measured_by(perplexity, {20}), measured_by(perplexity, {21}));
   EXPECT_EQ(worse.verdict, AccuracyVerdict::worse);
   EXPECT_NE(worse.reason.find("perplexity of one run per side has no error"), std::string::npos) << worse.reason;
-  const AccuracyChange little = judge(judged_by(perplexity, {20}), judged_by(perplexity, {20.1}));
+  const AccuracyChange little = test_accuracy(measured_by(perplexity, {20}), measured_by(perplexity, {20.1}));
   EXPECT_EQ(little.verdict, AccuracyVerdict::inconclusive);
   EXPECT_FALSE(little.reason.empty());
-  EXPECT_EQ(judge(judged_by(perplexity, {20}), judged_by(perplexity, {20})).verdict, AccuracyVerdict::not_worse);
+  EXPECT_EQ(test_accuracy(measured_by(perplexity, {20}), measured_by(perplexity, {20})).verdict,
+            AccuracyVerdict::not_worse);
 }
 
 TEST(Compare, DoesNotCompareDifferentMetrics) {
-  const MeasuredCase base = judged_by(example_metric("top1", "top-1", MetricKind::fraction, {}), {0.9, 0.9});
-  const MeasuredCase other = judged_by(example_metric("auc", "AUC", MetricKind::score, {}), {0.9, 0.9});
-  const AccuracyChange renamed = judge(base, other);
+  const MeasuredCase base = measured_by(example_metric("top1", "top-1", MetricKind::fraction, {}), {0.9, 0.9});
+  const MeasuredCase other = measured_by(example_metric("auc", "AUC", MetricKind::score, {}), {0.9, 0.9});
+  const AccuracyChange renamed = test_accuracy(base, other);
   EXPECT_EQ(renamed.verdict, AccuracyVerdict::inconclusive);
   EXPECT_NE(renamed.reason.find("the primary metric of base is top1, that of new is auc"), std::string::npos)
       << renamed.reason;
   MeasuredCase unmeasured = example_case("case", 10, 0.9, 2);
   for (MeasuredRun& run : unmeasured.runs) run.record.figures->evaluation.reset();
-  const AccuracyChange gone = judge(base, unmeasured);
+  const AccuracyChange gone = test_accuracy(base, unmeasured);
   EXPECT_EQ(gone.verdict, AccuracyVerdict::inconclusive);
   EXPECT_NE(gone.reason.find("top1 was measured on base only"), std::string::npos) << gone.reason;
-  EXPECT_EQ(judge(unmeasured, base).verdict, AccuracyVerdict::inconclusive);
-  EXPECT_EQ(judge(unmeasured, unmeasured).verdict, AccuracyVerdict::not_measured);
-  const AccuracyChange fewer = judge(example_case("case", 10, 0.9, 2), base);
+  EXPECT_EQ(test_accuracy(unmeasured, base).verdict, AccuracyVerdict::inconclusive);
+  EXPECT_EQ(test_accuracy(unmeasured, unmeasured).verdict, AccuracyVerdict::not_measured);
+  const AccuracyChange fewer = test_accuracy(example_case("case", 10, 0.9, 2), base);
   EXPECT_EQ(fewer.verdict, AccuracyVerdict::inconclusive);
   EXPECT_NE(fewer.reason.find("top5 was measured on base only"), std::string::npos) << fewer.reason;
 }
@@ -202,9 +210,9 @@ TEST(Compare, DoesNotCompareDifferentMetrics) {
 TEST(Compare, NamesTheMetricThatGotWorse) {
   const MetricValue perplexity = example_metric("perplexity", "perplexity", MetricKind::amount, {});
   Comparison comparison;
-  MeasuredCase changed = judged_by(perplexity, {25.0, 25.1});
+  MeasuredCase changed = measured_by(perplexity, {25.0, 25.1});
   for (MeasuredRun& run : changed.runs) run.record.started = "2025-02-01T12:00:00Z";
-  comparison.cases = {compare_cases(judged_by(perplexity, {20.0, 20.1}), changed, {})};
+  comparison.cases = {compare_cases(measured_by(perplexity, {20.0, 20.1}), changed, {})};
   EXPECT_EQ(comparison.outcome(), ExitCode::regressed);
   EXPECT_NE(comparison_text(comparison).find("memory  perplexity\n"), std::string::npos) << comparison_text(comparison);
   EXPECT_NE(comparison_text(comparison).find("WORSE 20.05 -> 25.05"), std::string::npos);
@@ -225,7 +233,7 @@ MeasuredCase with_targets(MeasuredCase item, const std::vector<double>& seconds)
   return item;
 }
 
-TEST(Compare, TellsTheChangeOfTheTimeToAccuracy) {
+TEST(Compare, ReportsTheChangeOfTheTimeToAccuracy) {
   const MeasuredCase base = with_targets(example_case("base", 10, 0.75, 4), {300, 320, 310, 0});
   const MeasuredCase sooner = with_targets(example_case("new", 10, 0.75, 4), {150, 160, 155, 170});
   const CaseComparison result = compare_cases(base, sooner, {});

@@ -5,7 +5,7 @@
 #include "core/report/environment.h"
 #include "core/report/report.h"
 #include "core/yaml/load.h"
-#include "tests/catalogs.h"
+#include "tests/test_catalogs.h"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-#include "core/analysis/html/axis.h"
 #include "core/analysis/html/case_groups.h"
+#include "core/analysis/html/chart_axis.h"
 #include "core/analysis/html/effect_figure.h"
 #include "core/analysis/html/page.h"
 #include "core/analysis/html/pdf.h"
@@ -116,7 +116,7 @@ TEST(Figures, KeepTheirScaleFromIntervalsOfTwoRuns) {
   EXPECT_GE(range.low, 0);
 }
 
-TEST(Figures, ForestPlotShowsWhatIsToldFromZero) {
+TEST(Figures, ForestPlotShowsWhatDiffersFromZero) {
   const EffectsReport clear = find_effects(factorial(0.5, 0.2, 0.4, 5, 1));
   const html::ShownEffects shown = html::effects_to_show(clear, Response::throughput);
   EXPECT_EQ(shown.main.size(), 2U);
@@ -162,7 +162,7 @@ TEST(Figures, DrawEveryCurve) {
   EXPECT_EQ(named, 11U);
 }
 
-TEST(RunFigures, ShowWhatTheRunTold) {
+TEST(RunFigures, ShowWhatTheRunReported) {
   RunSet set;
   set.cases = {{"one", {example_run("one", 0, 10)}}};
   Report& report = *set.cases[0].runs[0].report;
@@ -209,6 +209,7 @@ TEST(Figures, EscapeNamesInSvgAndPdf) {
   drawing.text({0, 12}, "a<b> & \"c\" (d\\) é 漢");
   const std::string svg = html::svg_file(drawing), pdf = html::pdf_file(drawing);
   EXPECT_NE(svg.find(">a&lt;b&gt; &amp; &quot;c&quot; (d\\) é 漢</text>"), std::string::npos) << svg;
+  EXPECT_NE(svg.find("><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/><text"), std::string::npos) << svg;
   EXPECT_NE(pdf.find("(a<b> & \"c\" \\(d\\\\\\) \xe9 ?) Tj"), std::string::npos) << pdf;
   EXPECT_EQ(html::file_stem("../a b/c_1,\"d\""), "-a-b-c_1-d-");
 }

@@ -78,7 +78,7 @@ struct Direction {
 
 class Directions : public testing::TestWithParam<Direction> {};
 
-TEST_P(Directions, AreToldWithSizeAndPlace) {
+TEST_P(Directions, AreReportedWithSizeAndPlace) {
   const Direction& wanted = GetParam();
   const History history = find_history("folder", get_sweeps(24, wanted.change), {});
   for (const HistorySeries& series : history.series) {
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Direction{"MoreAccurate", Response::accuracy, [](Measured& m) { m.top1 += 0.02; }, 2, false}),
     [](const auto& of) { return std::string(of.param.name); });
 
-TEST(History, JudgesThePrimaryMetricInItsDirectionAndNamesIt) {
+TEST(History, TestsThePrimaryMetricInItsDirectionAndNamesIt) {
   for (const double factor : {1.1, 0.9}) {
     std::vector<SavedSweep> sweeps = get_sweeps(24);
     for (std::size_t day = 0; day < sweeps.size(); ++day) {

@@ -48,7 +48,7 @@ void check_every_pattern(int exponent_bits, int mantissa_bits) {
   }
 }
 
-/// Between each two neighbours: the midpoint goes to the even one, what lies beside it to the nearer one.
+/// Between each two neighbours: the midpoint rounds to the even one, values beside it to the nearer one.
 template <typename T>
 void check_rounding(int exponent_bits, int mantissa_bits) {
   const int infinity = ((1 << exponent_bits) - 1) << mantissa_bits;

@@ -48,7 +48,7 @@ TEST_F(ChildProcess, ReturnsItsExitCodeAndKeepsWhatItSays) {
   EXPECT_EQ(read_file(log()), "out\nerr\n");
 }
 
-TEST_F(ChildProcess, TellsASignal) {
+TEST_F(ChildProcess, ReportsASignal) {
   const ChildResult result = shell("kill -SEGV $$");
   EXPECT_EQ(result.end, ChildResult::End::signalled);
   EXPECT_EQ(result.code, 128 + SIGSEGV);

@@ -2,9 +2,9 @@
 
 #include "core/bench/sweep.h"
 #include "core/io/atomic_file.h"
-#include "tests/catalogs.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
+#include "tests/test_catalogs.h"
 
 #include <gtest/gtest.h>
 

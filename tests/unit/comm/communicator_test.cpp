@@ -13,7 +13,7 @@ namespace {
 
 using testing::run_ranks;
 
-/// What each rank threw, by rank; "own: ..." where it was not told of by another.
+/// What each rank threw, by rank; "own: ..." where no other rank reported it.
 std::vector<std::string> messages(const std::vector<std::exception_ptr>& failures) {
   std::vector<std::string> errors(failures.size());
   for (std::size_t rank = 0; rank < failures.size(); ++rank) {
@@ -115,26 +115,26 @@ TEST(Communicator, ARankAtWorkOrBusyIsNotHung) {
 
 TEST(Communicator, EndsAProcessWhoseRankDoesNotNoticeAFailure) {
   auto transports = make_thread_transports(2, 30);
-  std::string told;
+  std::string reported;
   {
-    Communicator deaf(std::move(transports[0]), {0.2, [&](const std::string& message) { told = message; }});
+    Communicator deaf(std::move(transports[0]), {0.2, [&](const std::string& message) { reported = message; }});
     Communicator failing(std::move(transports[1]));
     failing.abort("no more memory");
     std::this_thread::sleep_for(std::chrono::milliseconds(600));
   }
-  EXPECT_NE(told.find("rank 1"), std::string::npos) << told;
+  EXPECT_NE(reported.find("rank 1"), std::string::npos) << reported;
 }
 
-TEST(Communicator, TellsOfALossWhileTheTrainingThreadIsAtWork) {
+TEST(Communicator, ReportsALossWhileTheTrainingThreadIsAtWork) {
   auto transports = make_thread_transports(2, 30);
   Communicator surviving(std::move(transports[0]));
   Communicator failing(std::move(transports[1]));
-  std::promise<std::pair<int, std::string>> told;
+  std::promise<std::pair<int, std::string>> promise;
   const Communicator::OnFailure watch(surviving, [&](const RankFailure* lost) {
-    told.set_value({lost->rank(), lost->what()});
+    promise.set_value({lost->rank(), lost->what()});
   });
   failing.abort("no more memory");
-  std::future<std::pair<int, std::string>> loss = told.get_future();  // this thread calls no more of `surviving`
+  std::future<std::pair<int, std::string>> loss = promise.get_future();  // this thread calls no more of `surviving`
   ASSERT_EQ(loss.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   const auto [rank, message] = loss.get();
   EXPECT_EQ(rank, 1);

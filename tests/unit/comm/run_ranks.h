@@ -10,7 +10,7 @@
 
 namespace ptrain::testing {
 
-/// Calls body(communicator) on a thread per rank, and tells the other ranks when it throws; what each rank threw, by
+/// Calls body(communicator) on a thread per rank, and notifies the other ranks when it throws; what each rank threw, by
 /// rank: null for those that came to their end.
 template <typename Body>
 std::vector<std::exception_ptr> run_ranks(int world_size, double timeout_seconds, const Body& body) {

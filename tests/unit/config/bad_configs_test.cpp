@@ -1,8 +1,8 @@
 // Every file of tests/cli/bad_configs is refused with one line that names the place its first line expects:
 // "# line LINE key KEY", line 0 for none, no key where the YAML itself is wrong.
 #include "core/yaml/load.h"
-#include "tests/catalogs.h"
 #include "tests/error_message.h"
+#include "tests/test_catalogs.h"
 
 #include <gtest/gtest.h>
 

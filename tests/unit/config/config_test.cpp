@@ -3,9 +3,9 @@
 #include "core/config/keys.h"
 #include "core/config/text.h"
 #include "core/yaml/load.h"
-#include "tests/catalogs.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
+#include "tests/test_catalogs.h"
 
 #include <gtest/gtest.h>
 

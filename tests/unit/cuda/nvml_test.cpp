@@ -15,7 +15,7 @@ std::string message_of_opening(const std::string& pci_bus_id, const char* librar
   return get_error([&] { const Nvml nvml(pci_bus_id, library); });
 }
 
-TEST(Nvml, ReadsWhatTheLibraryTellsInUnits) {
+TEST(Nvml, ReadsWhatTheLibraryReportsInUnits) {
   const Nvml gpu("0000:3b:00.0", fake);
   const SensorSample sample = gpu.sample();
   EXPECT_DOUBLE_EQ(sample.watts.value(), 400.5);
@@ -37,7 +37,7 @@ TEST(Nvml, NamesTheReasonsOfThrottling) {
   EXPECT_EQ(gpu.sample().throttle_reasons & 0x4, 0x4u);
 }
 
-TEST(Nvml, TellsTheConditionInUnits) {
+TEST(Nvml, ReportsTheConditionInUnits) {
   const DeviceCondition c = Nvml("0000:3b:00.0", fake).condition();
   EXPECT_EQ(c.new_memory_errors, 0);
   EXPECT_EQ(c.pcie_width, 16);
@@ -49,7 +49,7 @@ TEST(Nvml, TellsTheConditionInUnits) {
   EXPECT_EQ(c.most_sm_mhz, 1980);
 }
 
-TEST(Nvml, TellsWhatIsWrongAndNothingThatItDoesNotKnow) {
+TEST(Nvml, ReportsWhatIsWrongAndNothingThatItDoesNotKnow) {
   setenv("FAKE_NVML", "new_errors=2,all_errors=-1,pcie_width=4,links=12,link_speed=-1,remap_pending=1", 1);
   const DeviceCondition c = Nvml("0000:3b:00.0", fake).condition();
   setenv("FAKE_NVML", "links=-1", 1);

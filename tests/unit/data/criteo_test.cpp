@@ -19,8 +19,8 @@ constexpr std::int64_t buckets = 1000;
 /// A line whose integers are 1 to 13 and whose words are a0 to a19 in hexadecimal.
 std::string get_line(const std::string& label) {
   std::string line = label;
-  for (int i = 1; i <= criteo_numbers; ++i) line += fmt::format("\t{}", i);
-  for (int i = 0; i < criteo_categories; ++i) line += fmt::format("\ta{:x}", i);
+  for (int i = 1; i <= criteo_dense_features; ++i) line += fmt::format("\t{}", i);
+  for (int i = 0; i < criteo_categorical_features; ++i) line += fmt::format("\ta{:x}", i);
   return line;
 }
 
@@ -32,8 +32,8 @@ std::string with_field(std::string line, int field, const std::string& text) {
 
 struct Row {
   std::int32_t label;
-  std::array<float, criteo_numbers> numbers{};
-  std::array<std::int32_t, criteo_categories> ids{};
+  std::array<float, criteo_dense_features> numbers{};
+  std::array<std::int32_t, criteo_categorical_features> ids{};
 };
 
 Row parse(const std::string& line) {
@@ -50,7 +50,7 @@ TEST(CriteoLine, IsScaledByPaddleRecsTablesAndNumberedByHash) {
   EXPECT_FLOAT_EQ(row.numbers[1], (2.0f + 3) / 603);
   EXPECT_FLOAT_EQ(row.numbers[4], 5.0f / 64000);
   EXPECT_FLOAT_EQ(row.numbers[12], 13.0f / 50);
-  for (int i = 0; i < criteo_categories; ++i) {
+  for (int i = 0; i < criteo_categorical_features; ++i) {
     EXPECT_EQ(row.ids[static_cast<std::size_t>(i)], category_id(i, fmt::format("a{:x}", i), buckets));
   }
   EXPECT_EQ(parse(get_line("0")).label, 0);
@@ -59,10 +59,10 @@ TEST(CriteoLine, IsScaledByPaddleRecsTablesAndNumberedByHash) {
 TEST(CriteoLine, TakesNegativeIntegersAndEmptyFields) {
   EXPECT_FLOAT_EQ(parse(with_field(get_line("0"), 2, "-2")).numbers[1], (-2.0f + 3) / 603);
   EXPECT_FLOAT_EQ(parse(with_field(get_line("0"), 2, "-3")).numbers[1], 0);
-  const std::string empty = "1" + std::string(criteo_numbers + criteo_categories, '\t');
+  const std::string empty = "1" + std::string(criteo_dense_features + criteo_categorical_features, '\t');
   const Row row = parse(empty);
   EXPECT_EQ(row.label, 1);
-  EXPECT_EQ(row.numbers, (std::array<float, criteo_numbers>{}));
+  EXPECT_EQ(row.numbers, (std::array<float, criteo_dense_features>{}));
   EXPECT_EQ(row.ids[25], category_id(25, "", buckets));
   EXPECT_NE(row.ids[25], row.ids[24]);
 }
@@ -109,8 +109,8 @@ Row load_row(const Dataset& data, std::int64_t index) {
   const Batch sample = load_sample(data, index, SampleRandom(0, 0, index));
   Row row;
   row.label = sample.values<std::int32_t>(tensor_names::labels)[0];
-  std::ranges::copy(sample.values<float>(tensor_names::numbers), row.numbers.begin());
-  std::ranges::copy(sample.values<std::int32_t>(tensor_names::categories), row.ids.begin());
+  std::ranges::copy(sample.values<float>(tensor_names::dense_features), row.numbers.begin());
+  std::ranges::copy(sample.values<std::int32_t>(tensor_names::categorical_features), row.ids.begin());
   return row;
 }
 

@@ -59,7 +59,7 @@ TEST(TextEncoding, RefusesByLineWhatItDoesNotRecognise) {
               "\x65\x6e\x74\x20\xe0\x20\x6c\x61\x20\x70\x72\x65\x6d\x69\xe8\x72\x65\x2c\x20\x6f\xf9\x20\x6c\x27\xe9\x74"
               "\xe9\x20\x64\xe9\x63\x65\x76\x61\x69\x74\x3a\x20\xab\x64\xe9\x6a\xe0\x20\x76\x75\xbb\x2e")
           .starts_with("t.csv:2: neither UTF-8 nor GB18030; set data.encoding"));
-  // Valid GB18030 by chance: each accented letter pairs with the letter behind it.
+  // Valid GB18030 by chance: each accented letter pairs with the letter after it.
   EXPECT_TRUE(refused("\x72\xe9\x61\x6c\x69\x73\x61\x74\x65\x75\x72\x20\xe9\x74\x61\x69\x74")
                   .starts_with("t.csv:1: neither UTF-8 nor GB18030"));
   // UTF-8 with one wrong byte is damaged, not Chinese.

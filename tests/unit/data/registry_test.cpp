@@ -125,7 +125,7 @@ TEST_F(FindData, KnowsATableByItsNameOrItsEnding) {
   EXPECT_EQ(counts.image_size, 0);
 }
 
-TEST_F(FindData, TellsImagesFromClipsByWhatLiesInTheirClasses) {
+TEST_F(FindData, DistinguishesImagesFromClipsByWhatIsInTheirClasses) {
   draw("photos/train/cat/1.jpg", 48, 40);
   draw("photos/train/dog/1.jpg", 50, 40);
   EXPECT_EQ(get_source("photos"), Source("image_folder", 0.1));

@@ -258,7 +258,7 @@ TEST(Synthetic, IsDeterministicAndItsSplitsDiffer) {
   EXPECT_EQ(load_image(*train, 7).label, 3);
 }
 
-TEST(Synthetic, TextHasValidIdsAndTellsItsClass) {
+TEST(Synthetic, TextHasValidIdsAndShowsItsClass) {
   const DataSettings settings{.source = "synthetic", .synthetic_kind = DataKind::text, .max_length = 32, .classes = 3};
   const auto data = open_dataset(settings, Split::train);
   int recognised = 0;

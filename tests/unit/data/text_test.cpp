@@ -88,7 +88,7 @@ TEST(TextTable, ReadsColumnsByTheNamesGiven) {
   const TextTable named = read(text, {"评论", "", "类别"});
   expect_row(named, 0, "很好", "", "正");
   EXPECT_FALSE(named.has_second);
-  expect_row(read(text, {"评论", "text", ""}), 0, "很好", "other", "0");  // the label by its usual name
+  expect_row(read(text, {"评论", "text", ""}), 0, "很好", "other", "0");  // the label by its default name
   expect_row(read(text, {"", "", "类别"}), 0, "other", "", "正");
   EXPECT_EQ(get_error_message([&] {
               read(text, {"评论", "", "Label"});

@@ -14,7 +14,7 @@ using namespace testing;
 
 using Layers = std::set<std::string>;
 
-/// Of a chain a, b, c and d, where what is real is converted, in so many seconds, before a layer in 8 bits.
+/// Seconds of the layers a, b, c and d in a row, with those of converting real values before a layer in 8 bits.
 struct Chain {
   std::map<std::string, LayerSeconds> layers;
   double conversion = 0;

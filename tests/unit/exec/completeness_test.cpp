@@ -1,4 +1,4 @@
-// Every op that core/ops defines stands in the list, has a CPU kernel, and its file a test of the same stem.
+// Every op that core/ops defines is in the list, has a CPU kernel, and its file a test of the same stem.
 #include "core/cpu/cpu_kernel_registry.h"
 #include "core/ops/op_list.h"
 

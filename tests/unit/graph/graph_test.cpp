@@ -110,7 +110,7 @@ TEST(Verify, RefusesAViewOutsideItsBase) {
     const ValueId view = graph.add_parameter("w", Shape{8});
     graph.value(view).base = base;
     graph.value(view).byte_offset = offset;
-    expect_refused(graph, "view w lies outside flat");
+    expect_refused(graph, "view w reaches outside flat");
   }
 }
 

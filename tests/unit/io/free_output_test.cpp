@@ -44,7 +44,7 @@ TEST_F(FreeOutput, IsNoInputByWhateverPath) {
 
 TEST_F(FreeOutput, IsNoFileOfAFolderThatIsRead) {
   const fs::path image = write("image.png", "x"), own = write("infer.json", R"({"schema": "ptrain.infer/1"})");
-  EXPECT_NE(refusal(image, {folder_.path()}, "ptrain.infer", FolderInputs::are_inputs).find("lies in"),
+  EXPECT_NE(refusal(image, {folder_.path()}, "ptrain.infer", FolderInputs::are_inputs).find("is in"),
             std::string::npos);
   EXPECT_EQ(refusal(image, {folder_.path()}, "ptrain.infer"), "");
   EXPECT_EQ(refusal(own, {folder_.path()}, "ptrain.infer", FolderInputs::are_inputs), "");

@@ -95,7 +95,7 @@ TEST(GradAllReduce, StartsABucketAfterItsLastGradientAndNotMuchLater) {
       const auto& after = graph.nodes()[at + 1];
       early += after.phase == Pass::backward ? 1 : 0;
     }
-    EXPECT_GT(early, 0u) << model.name << ": something is exchanged while backward goes on";
+    EXPECT_GT(early, 0u) << model.name << ": something is exchanged during the backward pass";
   }
 }
 

@@ -25,7 +25,7 @@ std::vector<const Value*> get_views(const Graph& graph, std::string_view name) {
   std::sort(views.begin(), views.end(), [](const Value* a, const Value* b) { return a->byte_offset < b->byte_offset; });
   std::int64_t end = 0;
   for (const Value* view : views) {
-    EXPECT_GE(view->byte_offset, end) << view->name << " overlaps what stands before it";
+    EXPECT_GE(view->byte_offset, end) << view->name << " overlaps the view before it";
     EXPECT_EQ(view->byte_offset % 64, 0) << view->name;
     EXPECT_EQ(view->desc.dtype, graph.desc(base).dtype) << view->name;
     end = view->byte_offset + static_cast<std::int64_t>(view->desc.bytes());
@@ -78,7 +78,7 @@ TEST(OptimizerPass, GradientsAreMadeWhereTheSegmentSays) {
 }
 
 TEST(OptimizerPass, SegmentsPairParameterGradientAndLowCopy) {
-  // Independent of the pass: the gradient of a parameter is found by differentiating the same forward graph.
+  // Independent of the pass: differentiates the same forward graph to find the gradient of a parameter.
   Graph forward = apply_amp(resnet_graph(18), amp_options(AmpLevel::O2)).graph;
   const ValueId seed = forward.add_input("seed", {DType::f32, Shape{}});
   const ValueId loss = forward.find_output("loss");

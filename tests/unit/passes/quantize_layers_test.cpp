@@ -58,7 +58,7 @@ TEST(QuantizeLayers, OfBertExchangeIntegersWithinAFeedForward) {
   const Graph graph = deployed(bert_graph(0.1f, Mode::evaluation));
   const std::map<std::string, int> types = node_types(quantized(graph, get_scheme(graph, all_layers(graph))));
   EXPECT_EQ(types.at("quantized_linear"), 10);
-  EXPECT_EQ(types.at("quantize"), 7) << "three for each block, one behind the gathered token";
+  EXPECT_EQ(types.at("quantize"), 7) << "three for each block, one after the gathered token";
   EXPECT_FALSE(types.contains("dequantize"));
   EXPECT_EQ(types.at("attention"), 2);
 }

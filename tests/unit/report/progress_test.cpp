@@ -47,7 +47,7 @@ TEST(Progress, ANarrowLineKeepsStepAndEta) {
   EXPECT_EQ(line_in(10), "step 120/938  ETA 1:02");
 }
 
-TEST(Progress, WorkBesideStepsIsToldWhereItIsLong) {
+TEST(Progress, WorkBesideStepsIsShownWhereItIsLong) {
   double now = 0;
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(ProgressStyle::plain, 10, file, [&] { return now; });
@@ -96,7 +96,7 @@ TEST(Progress, APlainResumedRunStartsWithTheNextMultiple) {
   EXPECT_EQ(written_to(file), "20\n30\n");
 }
 
-TEST(Progress, TheFirstStepTellsWhenTheEndWillBe) {
+TEST(Progress, TheFirstStepShowsWhenTheEndWillBe) {
   double now = 100;
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(ProgressStyle::plain, 10, file, [&] { return now; });
@@ -108,7 +108,7 @@ TEST(Progress, TheFirstStepTellsWhenTheEndWillBe) {
   step(1, 7);  // after seven seconds the first line, with the pace of the one step there is
   step(2, 4);  // from here on the first step does not count
   for (std::int64_t done = 3; done <= 10; ++done) step(done, 4);
-  step(11, 70);  // a step so slow that it is told by itself
+  step(11, 70);  // a step so slow that it is shown by itself
   EXPECT_EQ(written_to(file), "1 168\n10 60\n11 148\n");
 }
 

@@ -247,11 +247,11 @@ TEST(TaskMetrics, AreThoseThatAreMeasured) {
   for (const std::string& name : task_names()) {
     for (const std::int64_t classes : {2, 10}) {
       const std::unique_ptr<Task> task = make_task(name);
-      const std::vector<MetricInfo> told = task->metrics(classes);
+      const std::vector<MetricInfo> infos = task->metrics(classes);
       const Evaluation measured = task->make_metrics(classes, {})->evaluation();
-      ASSERT_EQ(told.size(), measured.metrics.size()) << name;
-      for (std::size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i].name, measured.metrics[i].name);
-      EXPECT_EQ(&find_metric(told, "primary", "key"), &told.front());
+      ASSERT_EQ(infos.size(), measured.metrics.size()) << name;
+      for (std::size_t i = 0; i < infos.size(); ++i) EXPECT_EQ(infos[i].name, measured.metrics[i].name);
+      EXPECT_EQ(&find_metric(infos, "primary", "key"), &infos.front());
     }
   }
 }

@@ -12,7 +12,7 @@
 namespace ptrain {
 namespace {
 
-/// Rows of so many scores.
+/// Rows of `columns` scores.
 Batch get_scores(std::int64_t each, const std::vector<float>& values) {
   Batch scores;
   scores.add(tensor_names::logits, {each}, values);
@@ -26,7 +26,7 @@ TEST(Softmax, IsOneInSumAndHoldsForLargeLogits) {
   EXPECT_FLOAT_EQ(result[1] / result[0], std::exp(1.0f));
 }
 
-TEST(Classification, RanksClassesAndTellsMistakesBySureness) {
+TEST(Classification, RanksClassesAndReportsErrorsByConfidence) {
   const Classification task{TaskOptions{}};
   Batch batch;
   batch.add(tensor_names::labels, {}, std::vector<std::int32_t>{1, 0, -1});
@@ -72,7 +72,7 @@ TEST(Clicks, GiveTheFirstClassTheLogitZero) {
   EXPECT_EQ(std::vector(logits.begin(), logits.end()), (std::vector<float>{0, 2, 0, -1}));
 }
 
-TEST(Regression, TellsHowFarAValueIsOff) {
+TEST(Regression, ReportsHowFarAValueIsOff) {
   Batch batch;
   batch.add(tensor_names::values, {}, std::vector<float>{3, std::numeric_limits<float>::quiet_NaN()});
   batch.count = 2;

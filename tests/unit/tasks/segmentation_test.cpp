@@ -71,7 +71,7 @@ TEST(Segmentation, TurnsScoresOfMirrorImages) {
   EXPECT_EQ(std::vector(values.begin(), values.begin() + 9), (std::vector<float>{0, 0, 1, 0, 3, 1, 2, 1, 0}));
 }
 
-TEST(Segmentation, TellsSharesAndThePartThatIsWrong) {
+TEST(Segmentation, ReportsSharesAndThePartThatIsWrong) {
   const PredictionOptions form{.class_names = {"sky", "sea", "sand"}};
   const auto found = Segmentation(TaskOptions{}).predictions(masks({0, 1, 1, 1, 1, 0}), scores(), form);
   EXPECT_NEAR(found[0].error, 1.0 / 3, 1e-12);

@@ -1,6 +1,6 @@
 // Gradient accumulation over micro-batches of unequal size, and batches that an epoch does not fill.
 #include "core/passes/optimizer.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

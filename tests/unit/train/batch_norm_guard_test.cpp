@@ -3,7 +3,7 @@
 #include "core/report/environment.h"
 #include "core/report/schema_check.h"
 #include "core/train/run_report.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 namespace ptrain {
 namespace {

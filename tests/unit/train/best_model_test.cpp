@@ -3,7 +3,7 @@
 #include "core/runtime/model_artifact.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

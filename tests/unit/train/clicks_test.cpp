@@ -1,7 +1,7 @@
 // Training with tables that are updated by rows.
 #include "core/data/tensor_names.h"
 #include "core/passes/optimizer.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST(Clicks, ChangeTheRowsThatBatchesReadAndNoOthers) {
   std::set<std::size_t> read;
   const auto data = open_dataset(data_settings(config), Split::train);
   Batch sample(data->tensors({}), 1);
-  const auto ids = sample.values<std::int32_t>(tensor_names::categories);
+  const auto ids = sample.values<std::int32_t>(tensor_names::categorical_features);
   Scratch scratch;
   for (std::int64_t i = 0; i < data->size(); ++i) {
     data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));

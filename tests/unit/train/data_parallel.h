@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tests/unit/comm/run_ranks.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 namespace ptrain::testing {
 

@@ -1,7 +1,7 @@
 // Evaluations of images and of their mirror images.
 #include "core/train/evaluator.h"
 #include "core/data/tensor_names.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

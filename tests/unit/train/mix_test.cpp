@@ -3,7 +3,7 @@
 #include "core/data/tensor_names.h"
 
 #include "tests/unit/train/data_parallel.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The moving average of the weights: what it is, and that it alone is evaluated and exported.
 #include "core/passes/optimizer.h"
 #include "core/runtime/weights.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(MovingAverage, IsWhatIsEvaluatedAndExported) {
     plain.train.ema_decay = 0;
     const Outcome fast = train(plain);
     EXPECT_GT(std::abs(fast.result.evaluations[1].loss - slow.result.evaluations[1].loss), 1e-4);
-    EXPECT_EQ(slow.result.losses, fast.result.losses) << "and training goes on from its own weights";
+    EXPECT_EQ(slow.result.losses, fast.result.losses) << "and training continues from its own weights";
     plain.model.weights = (folder.path() / "model.safetensors").string();
     plain.train.steps = 1;
     plain.train.optimizer.lr = 1e-30;

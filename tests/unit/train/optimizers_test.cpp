@@ -1,6 +1,6 @@
 // Whole trainings by the optimizers that keep sums of squares, or products.
 #include "core/passes/optimizer.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

@@ -90,16 +90,16 @@ TEST(ParameterGroupsTraining, AScaledRateIsThatRate) {
     Config config = resnet_config();
     config.train.optimizer.name = kind;
     config.train.steps = 1;
-    const Weights usual = trained_weights(config);
+    const Weights plain = trained_weights(config);
     config.train.groups = {{"fc.*"}, {}, {0.125}, {}};
     const Weights scaled = trained_weights(config);
     config.train.groups = {};
     config.train.optimizer.lr /= 8;
     const Weights lower = trained_weights(config);
     for (const auto& [name, bytes] : scaled) {
-      EXPECT_TRUE(bytes == (is_of_head(name) ? lower : usual).at(name)) << name;
+      EXPECT_TRUE(bytes == (is_of_head(name) ? lower : plain).at(name)) << name;
       if (is_of_head(name)) {
-        EXPECT_FALSE(bytes == usual.at(name)) << name;
+        EXPECT_FALSE(bytes == plain.at(name)) << name;
       }
     }
   }
@@ -112,7 +112,7 @@ TEST(ParameterGroupsTraining, AGroupsDecayTakesTheOptimizersPlace) {
     config.train.optimizer.name = kind;
     config.train.optimizer.weight_decay = 0.25;
     config.train.steps = 1;
-    const Weights usual = trained_weights(config);
+    const Weights plain = trained_weights(config);
     config.train.groups = {{"layer1.*", "fc.*"}, {}, {}, {0.5, 0}};
     const Weights grouped = trained_weights(config);
     config.train.groups = {};
@@ -121,10 +121,10 @@ TEST(ParameterGroupsTraining, AGroupsDecayTakesTheOptimizersPlace) {
     config.train.optimizer.weight_decay = 0;
     const Weights none = trained_weights(config);
     for (const auto& [name, bytes] : grouped) {
-      const Weights& expected = name.starts_with("layer1.") ? more : is_of_head(name) ? none : usual;
+      const Weights& expected = name.starts_with("layer1.") ? more : is_of_head(name) ? none : plain;
       EXPECT_TRUE(bytes == expected.at(name)) << name;
     }
-    EXPECT_FALSE(more.at("layer1.0.conv1.weight") == usual.at("layer1.0.conv1.weight"));
+    EXPECT_FALSE(more.at("layer1.0.conv1.weight") == plain.at("layer1.0.conv1.weight"));
   }
 }
 

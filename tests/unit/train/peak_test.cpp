@@ -14,7 +14,7 @@ struct Notes final : TrainObserver {
   void on_note(const std::string& line) override { lines.push_back(line); }
 };
 
-/// What peak_beside_steps makes of successive measurements; how many it took is where `found` stands then.
+/// The result of peak_beside_steps for successive measurements; `found` becomes the number that it took.
 double get_peak(double achieved, std::vector<double> measured, std::size_t& found, Notes& notes) {
   found = 0;
   return peak_beside_steps(

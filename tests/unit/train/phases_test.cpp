@@ -6,7 +6,7 @@
 #include "core/train/plans/memory_estimate.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 
@@ -109,7 +109,7 @@ TEST(Phases, EndAtEpochsOrSteps) {
   config.train.phases.until_step = {3, 7, 8};
   EXPECT_EQ(first_steps(get_counts(config)), (Sizes{0, 3, 7}));
   config.train.steps = 9;
-  EXPECT_EQ(get_counts(config).total_steps, 9) << "the last goes on to the end";
+  EXPECT_EQ(get_counts(config).total_steps, 9) << "the last continues to the end";
   config.train.steps = 7;
   EXPECT_EQ(get_error([&] { get_counts(config); }, ExitCode::usage),
             "train.phases: phase 3 of 3 has no step: 7 come before it");

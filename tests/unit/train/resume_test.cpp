@@ -1,7 +1,7 @@
 // A run that stops and resumes ends exactly where the uninterrupted one does.
 #include "core/train/state/snapshot.h"
 #include "tests/error_message.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

@@ -143,10 +143,10 @@ TEST(Settings, ScaleTheLossOnlyForFp16UnlessAsked) {
 
 TEST(Settings, DecayNormsAndBiasesOnlyWhenAsked) {
   Config config;
-  const PipelineOptions usual = training_options(config, DType::bf16);
-  ASSERT_TRUE(usual.decays);
-  EXPECT_TRUE(usual.decays("conv1.weight", Shape{64, 3, 3, 4}));
-  EXPECT_FALSE(usual.decays("bn1.weight", Shape{64}));
+  const PipelineOptions defaults = training_options(config, DType::bf16);
+  ASSERT_TRUE(defaults.decays);
+  EXPECT_TRUE(defaults.decays("conv1.weight", Shape{64, 3, 3, 4}));
+  EXPECT_FALSE(defaults.decays("bn1.weight", Shape{64}));
   config.train.optimizer.decay_norm_and_bias = true;
   EXPECT_FALSE(training_options(config, DType::bf16).decays);
 }

@@ -1,5 +1,5 @@
 // A task with a class for each pixel and two losses, trained through the same rooms as any other.
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ Config shapes_config() {
   return config;
 }
 
-TEST(SegmentationTraining, LearnsPixelsAndTellsBothLosses) {
+TEST(SegmentationTraining, LearnsPixelsAndReportsBothLosses) {
   const RunResult result = train(shapes_config()).result;
   EXPECT_GT(get_value(result.evaluations.back(), "miou"), 0.7);
   ASSERT_EQ(result.loss_terms.size(), 2U);

@@ -1,7 +1,7 @@
 #include "core/train/measure/trace.h"
 
 #include "core/io/atomic_file.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <set>
 

@@ -2,7 +2,7 @@
 #include "core/config/config_enums.h"
 #include "core/train/input/image_decoders.h"
 #include "tests/error_message.h"
-#include "tests/unit/train/training_run.h"
+#include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
 

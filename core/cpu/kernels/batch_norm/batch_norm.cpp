@@ -4,9 +4,9 @@
 #include "core/ops/normalization/batch_norm.h"
 
 #include "core/cpu/cpu_kernels.h"
-#include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
-#include "core/ops/math/batch_norm.h"
+#include "core/cpu/simd/simd_activation.h"
+#include "core/ops/math/batch_norm_math.h"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 // sums over each channel, one for dx. With g the gradient before the activation and d = x - mean:
 //   dx = scale (g - sum(g) / n - d invstd^2 sum(g d) / n),  scale = gamma invstd.
 #include "core/cpu/cpu_kernels.h"
-#include "core/cpu/simd/activation.h"
 #include "core/cpu/simd/row_blocks.h"
+#include "core/cpu/simd/simd_activation.h"
 #include "core/ops/normalization/batch_norm.h"
 
 namespace ptrain::cpu {

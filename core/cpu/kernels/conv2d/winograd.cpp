@@ -6,7 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/cpu/kernels/conv2d/winograd_tiles.h"
 #include "core/cpu/simd/small_gemm.h"
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 
 namespace ptrain::cpu {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/cpu/kernels/linear/activation_gradient_sums.h"
 
 #include "core/cpu/simd/convert.h"
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 
 namespace ptrain::cpu {
 namespace {

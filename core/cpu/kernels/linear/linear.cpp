@@ -6,7 +6,7 @@
 #include "core/cpu/kernels/linear/activation_gradient_sums.h"
 #include "core/cpu/kernels/linear/linear_candidates.h"
 #include "core/cpu/simd/convert.h"
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 
 #include "core/cpu/kernels/tensor/strided_runs.h"
 #include "core/exec/kernel.h"
-#include "core/ops/math/unary.h"
+#include "core/ops/math/unary_math.h"
 #include "core/ops/tensor/pointwise_chain.h"
 
 namespace ptrain::cpu {

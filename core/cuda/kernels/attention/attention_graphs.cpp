@@ -1,6 +1,6 @@
 #include "core/cuda/kernels/attention/attention_graphs.h"
 
-#include "core/ops/math/dropout.h"
+#include "core/ops/math/dropout_math.h"
 
 namespace ptrain::cuda {
 namespace {

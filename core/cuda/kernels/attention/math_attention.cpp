@@ -1,6 +1,6 @@
 #include "core/cuda/kernels/attention/math_attention.h"
 
-#include "core/ops/math/dropout.h"
+#include "core/ops/math/dropout_math.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include "core/cuda/primitives/channel_sums.cuh"
 #include "core/cuda/primitives/gate_mask.cuh"
 #include "core/cuda/primitives/launch.cuh"
-#include "core/ops/math/activation.h"
-#include "core/ops/math/batch_norm.h"
+#include "core/ops/math/activation_math.h"
+#include "core/ops/math/batch_norm_math.h"
 
 namespace ptrain::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/cuda/primitives/columns.h"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 
 namespace ptrain::cuda {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "core/cuda/primitives/elementwise.cuh"
 #include "core/exec/kernel.h"
-#include "core/ops/math/unary.h"
+#include "core/ops/math/unary_math.h"
 #include "core/ops/tensor/broadcast.h"
 
 namespace ptrain::cuda {

@@ -24,7 +24,7 @@ struct TarOptions {
 std::string tar_member(const std::string& path, std::string_view content, const TarOptions& options = {});
 /// The two blocks that end an archive.
 std::string tar_end();
-/// A pax header that says `key` of the member behind it.
+/// A pax header that gives the next member `key`.
 std::string pax_header(const std::string& key, const std::string& value);
 /// Puts the checksum right after a header was changed.
 void sign_tar_header(std::string& header);

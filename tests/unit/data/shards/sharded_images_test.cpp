@@ -82,7 +82,7 @@ TEST_F(Shards, GiveAFoldersImagesInItsOrder) {
   }
 }
 
-TEST_F(Shards, AreToldApartByFoldersOrNames) {
+TEST_F(Shards, AreDistinguishedByFoldersOrNames) {
   directory.write("a/imagenet1k-train-000.tar", tar({"0", "1"}));
   directory.write("a/imagenet1k-validation-000.tar", tar({"0", "1", "1"}));
   directory.write("a/.train-001.tar", std::string("hidden"));
@@ -110,16 +110,17 @@ TEST_F(Shards, NoteThoseThatAreMissing) {
 
 TEST_F(Shards, OfOneSetAreParted) {
   for (int i = 0; i < 4; ++i) directory.write(fmt::format("shard-{}.tar", i), tar({"0", "1", "1"}));
-  DataSettings parted = settings("webdataset");
-  EXPECT_NE(refusal(parted, Split::eval).find("has no shards to evaluate on; expected val/*.tar"), std::string::npos);
-  parted.dev_fraction = 0.25;
-  EXPECT_EQ(open_dataset(parted, Split::train)->size(), 9);
-  const auto eval = open_dataset(parted, Split::eval);
+  DataSettings with_dev_split = settings("webdataset");
+  EXPECT_NE(refusal(with_dev_split, Split::eval).find("has no shards to evaluate on; expected val/*.tar"),
+            std::string::npos);
+  with_dev_split.dev_fraction = 0.25;
+  EXPECT_EQ(open_dataset(with_dev_split, Split::train)->size(), 9);
+  const auto eval = open_dataset(with_dev_split, Split::eval);
   ASSERT_EQ(eval->size(), 3);
   EXPECT_EQ(load_image(*eval, 0).label, 0);
   EXPECT_EQ(load_image(*eval, 1).label, 1);
   directory.write("val/0.tar", tar({"0"}));
-  EXPECT_EQ(refusal(parted, Split::train, ExitCode::usage),
+  EXPECT_EQ(refusal(with_dev_split, Split::train, ExitCode::usage),
             "data.split.dev: " + path("val/0.tar") +
                 " exists for evaluation and would not be read; remove the key or that data");
 }

@@ -23,7 +23,7 @@ std::string get_image(const std::string& file, const ShardSample& sample) {
   return {reinterpret_cast<const char*>(image.data()), image.size()};
 }
 
-/// As ImageNet's files have it: what is read stands between other things.
+/// As ImageNet's files have it: the features that are read are between others.
 std::string imagenet_record(const std::string& image, std::int64_t label) {
   const std::string boxes = proto_bytes(2, proto_bytes(1, std::string(8, 'f')));  // float_list
   return tf_record(make_example({{"image/object/bbox/xmin", boxes},

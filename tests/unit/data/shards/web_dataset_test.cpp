@@ -84,7 +84,7 @@ TEST(Tar, RefusesEveryTruncationAndEveryDamagedHeader) {
     EXPECT_NE(message.find("truncated"), std::string::npos) << keep << ": " << message;
   }
   for (std::size_t i = 0; i < 512; ++i) {
-    if (i == 155) continue;  // behind the checksum's end, where anything may stand
+    if (i == 155) continue;  // after the checksum's end any byte is allowed
     std::string damaged = whole + tar_end();
     damaged[1024 + i] ^= 0x11;
     EXPECT_TRUE(get_error([&] { get_members(damaged); }).starts_with("a.tar: byte 1024: ")) << i;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cuda/device/device.h"
-#include "tests/emulation/blocks.h"
+#include "tests/emulation/block_fibers.h"
 
 #include <type_traits>
 

@@ -12,7 +12,7 @@ struct CUstream_st {
   CUstream_st* origin = nullptr;  // where the capture began that this stream takes part in
   std::size_t enqueued = 0;       // in it
   std::size_t joined = 0;         // of these, what the origin waits for
-  std::size_t collectives = 0;    // what is enqueued next comes after so many of the process's
+  std::size_t collectives = 0;    // number of the process's collectives that precede what is enqueued next
 
   // Of a capture's origin:
   std::vector<std::function<void()>> captured;

@@ -1,4 +1,4 @@
-#include "core/analysis/html/axis.h"
+#include "core/analysis/html/chart_axis.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/plan_scaling.h"
+#include "cli/scaling_estimate.h"
 
 #include "cli/shipped.h"
 #include "core/base/errors.h"

@@ -1,4 +1,4 @@
-// A small training run from a configuration, and what it left behind.
+// A small training run from a configuration, and its outcome.
 #pragma once
 
 #include "core/base/clock.h"

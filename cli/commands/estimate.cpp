@@ -1,9 +1,9 @@
-// ptrain plan: parameters, arithmetic and memory of a run, before running it.
+// ptrain estimate: parameters, arithmetic and memory of a run, before running it.
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/engine_compilation.h"
 #include "cli/open_workload.h"
-#include "cli/plan_scaling.h"
+#include "cli/scaling_estimate.h"
 #include "cli/step_estimate_text.h"
 #include "core/base/errors.h"
 #include "core/train/amp_choice.h"
@@ -22,7 +22,7 @@
 namespace ptrain {
 namespace {
 
-struct PlanCommandOptions {
+struct EstimateOptions {
   ConfigOptions config;
   ScalingOptions scaling;
   CompilationOptions compilation;
@@ -38,7 +38,7 @@ Config load(const ConfigOptions& options) {
   return loaded.config;
 }
 
-void plan(const PlanCommandOptions& options) {
+void estimate(const EstimateOptions& options) {
   Config config = load(options.config);
   if (!options.compilation.description.empty()) {
     fmt::print("{}\n", compile_plans(config, open_data_and_model(config), options.compilation));
@@ -104,9 +104,10 @@ void plan(const PlanCommandOptions& options) {
 
 }  // namespace
 
-void add_plan_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("plan", "show parameters, FLOPs and memory of a run before running it");
-  const auto options = std::make_shared<PlanCommandOptions>();
+void add_estimate_command(CLI::App& program) {
+  CLI::App* command =
+      program.add_subcommand("estimate", "show parameters, FLOPs and memory of a run before running it");
+  const auto options = std::make_shared<EstimateOptions>();
   options->config.add_to(*command);
   options->config.take_other_devices();
   command
@@ -127,11 +128,12 @@ void add_plan_command(CLI::App& program) {
       ->type_name("FOLDER");
   command->add_flag("--json", options->json, "print JSON")->excludes(compile_for);
   command->footer(
-      "Example:\n  ptrain plan configs/resnet50.yaml -o data.batch_size=256 --amp O1\n"
-      "  ptrain plan configs/resnet50.yaml --amp O1 --device h200    (predicted time of a step, by op; no GPU needed)\n"
-      "  ptrain plan configs/resnet50.yaml --ranks 8,64,512 --links configs/links/ethernet_100g.yaml "
+      "Example:\n  ptrain estimate configs/resnet50.yaml -o data.batch_size=256 --amp O1\n"
+      "  ptrain estimate configs/resnet50.yaml --amp O1 --device h200    (predicted time of a step, by op; no GPU "
+      "needed)\n"
+      "  ptrain estimate configs/resnet50.yaml --ranks 8,64,512 --links configs/links/ethernet_100g.yaml "
       "--measured runs/resnet50/report.json");
-  command->callback([options] { plan(*options); });
+  command->callback([options] { estimate(*options); });
 }
 
 }  // namespace ptrain

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/cpu/simd/vector.h"
-#include "core/ops/math/activation.h"
+#include "core/ops/math/activation_math.h"
 
 namespace ptrain::cpu {
 

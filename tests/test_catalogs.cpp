@@ -1,4 +1,4 @@
-#include "tests/catalogs.h"
+#include "tests/test_catalogs.h"
 
 #include "core/data/source_registry.h"
 #include "core/tasks/task_registry.h"

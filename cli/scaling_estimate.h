@@ -1,4 +1,4 @@
-// ptrain plan --ranks: predicts step times for more ranks than are available.
+// ptrain estimate --ranks: predicts step times for more ranks than are available.
 #pragma once
 
 #include "cli/open_workload.h"

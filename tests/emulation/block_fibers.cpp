@@ -1,4 +1,4 @@
-#include "tests/emulation/blocks.h"
+#include "tests/emulation/block_fibers.h"
 
 #include <ucontext.h>
 #include <csetjmp>

@@ -1,4 +1,4 @@
-#include "tests/fuzz/small_models.h"
+#include "tests/fuzz/fuzzed_models.h"
 
 #include "core/cpu/cpu_backend.h"
 #include "core/deploy/quantization/quantizer.h"

@@ -1,4 +1,4 @@
-// Functions of two numbers and their derivatives, the counterpart of math/unary.h.
+// Functions of two numbers and their derivatives, the counterpart of unary_math.h.
 #pragma once
 
 #include "core/graph/op.h"

@@ -1,7 +1,7 @@
 // Runs a kernel's blocks on the host: a fiber a thread, in turn until each waits or ends.
 #pragma once
 
-#include "tests/emulation/stream.h"
+#include "tests/emulation/emulated_stream.h"
 
 #include <cuda_runtime_api.h>
 
