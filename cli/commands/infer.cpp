@@ -171,7 +171,8 @@ void add_infer_command(CLI::App& program) {
       ->add_option(
           "INPUT", arguments->inputs,
           "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are used; "
-          "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl, .ndjson), .txt files and sentences, or "
+          "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl, .ndjson), .txt files and "
+          "sentences, or "
           "prompts of a language model; files of Criteo's lines; - for standard input, one input per line")
       ->required();
   command->add_option("--top", arguments->top, "number of classes shown per input")
