@@ -91,6 +91,7 @@ struct DataConfig {
   ColumnsConfig columns;
   std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as in the training file
   std::int64_t first_label = 0;     // webdataset, tfrecord: number of the first class
+  std::int64_t ignore_index = 255;  // mask_folder: value of pixels without a class
   SplitConfig split;
   ImageSize image_size = 224;
   std::int64_t batch_size = 32;  // samples per rank and step
