@@ -151,8 +151,8 @@ class GroupNormKernel final : public Kernel {
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
       const auto* x = static_cast<const T*>(args.inputs[Op::x]);
-      launch(group_statistics_kernel<T>, static_cast<unsigned>(extent_.images * extent_.groups), block_threads,
-             device_, extent_, x, attributes_.epsilon, mean, rstd);
+      launch(group_statistics_kernel<T>, static_cast<unsigned>(extent_.images * extent_.groups), block_threads, device_,
+             extent_, x, attributes_.epsilon, mean, rstd);
       launch(normalise_groups_kernel<T>, grid_blocks(device_, extent_.count()), block_threads, device_, extent_, x,
              static_cast<const float*>(args.inputs[Op::gamma]), static_cast<const float*>(args.inputs[Op::beta]), mean,
              rstd, static_cast<T*>(args.outputs[Op::y]));

@@ -26,8 +26,9 @@ def png(rows, colour_type):
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
     flat = [bytes(row if colour_type == 0 else [value for pixel in row for value in pixel]) for row in rows]
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, colour_type, 0, 0, 0))
-            + chunk(b"IDAT", zlib.compress(b"".join(b"\0" + row for row in flat))) + chunk(b"IEND", b""))
+    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, colour_type, 0, 0, 0)
+    body = zlib.compress(b"".join(b"\0" + row for row in flat))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
 
 
 def read_png(path):
@@ -70,7 +71,8 @@ class LabelMaps(ProgramTest):
         write_horizons(self.data, 8)
         self.config.write_text(
             "model: {name: fcn_tiny}\n"
-            f"data: {{source: mask_folder, path: {self.data}, labels: [sky, sea], image_size: 20x32, batch_size: 4, workers: 1}}\n"
+            f"data: {{source: mask_folder, path: {self.data}, labels: [sky, sea], image_size: 20x32, batch_size: 4,\n"
+            "       workers: 1}\n"
             "train: {epochs: 20, optimizer: {name: adamw, lr: 0.01}}\n"
             "output: {predictions: true}\n")
 
