@@ -30,14 +30,14 @@ nlohmann::json find_value(const nlohmann::json& report, std::string name) {
 
 /// Throws Error{usage} if the report's step is not one of this configuration's: of another model, size or batch.
 void require_same_step(const Config& config, const nlohmann::json& report, const std::string& path) {
-  constexpr std::array<const char*, 15> keys{"model.name",           "model.size",
+  constexpr std::array<const char*, 16> keys{"model.name",           "model.size",
                                              "model.stem",           "model.head",
                                              "model.blur_pool",      "model.segments",
                                              "model.hash_buckets",   "data.image_size",
                                              "data.max_length",      "data.padding",
                                              "data.batch_size",      "model.embedding_size",
                                              "train.optimizer.name", "train.accumulate_steps",
-                                             "model.classes"};
+                                             "model.output_stride",  "model.classes"};
   for (const char* name : keys) {
     const Key& key = *find_key(name);
     const nlohmann::json theirs = find_value(report, name), ours = key.get(config);

@@ -49,6 +49,19 @@ class Blocks {
   /// Stochastic depth: zeroes whole samples with `share` of the largest probability.
   ValueId sample_dropout(const std::string& name, ValueId x, float share);
   std::uint32_t next_stream() { return ++streams_; }
+  /// Declares the variables of what `build` adds to the graph, which leaves its nodes out: a part that only training
+  /// computes has them in every graph.
+  template <typename Build>
+  void declare_variables(const Build& build) {
+    Graph kept = graph_;
+    build();
+    for (std::size_t i = kept.values().size(); i < graph_.values().size(); ++i) {
+      const Value& value = graph_.values()[i];
+      const bool persists = value.storage == Storage::parameter || value.storage == Storage::state;
+      if (persists) kept.add_value(value.name, value.desc, value.storage);
+    }
+    graph_ = std::move(kept);
+  }
   /// The model with these logits as its output.
   BuiltModel finish(ValueId logits);
 

@@ -7,6 +7,7 @@
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
+#include "models/vision/deeplab.h"
 #include "models/vision/efficientnet.h"
 #include "models/vision/fcn.h"
 #include "models/vision/mobilenet.h"
@@ -82,6 +83,11 @@ std::unique_ptr<Model> image(const Config& config, const DatasetInfo& data) {
   return make(image_spec(config, data));
 }
 
+template <DeepLabForm form>
+std::unique_ptr<Model> deeplab(const Config& config, const DatasetInfo& data) {
+  return make_deeplab(deeplab_spec(form, config, data));
+}
+
 template <BertForm form>
 std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(form, config, data));
@@ -109,8 +115,21 @@ ModelEntry wide_deep_entry() {
 }
 
 ModelEntry fcn_entry() {
-  return {"fcn_tiny", {}, "FCN", DataKind::image, {"data.image_size"}, {"segmentation"}, MainWork::convolutions,
+  return {"fcn_tiny",
+          {},
+          "FCN",
+          DataKind::image,
+          {"data.image_size", "data.augment"},
+          {"segmentation"},
+          MainWork::convolutions,
           "ptrain"};
+}
+
+ModelEntry deeplab_entry(std::string name, std::vector<std::string> other_names, std::string weights) {
+  const Keys keys{"data.image_size",     "data.augment",         "model.zero_init_residual",    "model.dropout",
+                  "model.output_stride", "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
+  return {std::move(name),  std::move(other_names), "DeepLab",         DataKind::image, keys,
+          {"segmentation"}, MainWork::convolutions, std::move(weights)};
 }
 
 ModelEntry gpt2_entry() {
@@ -172,6 +191,9 @@ const std::vector<Row>& model_rows() {
       make_encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
       make_encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
       make_encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
+      {deeplab_entry("deeplabv3_resnet50", {"DeepLabV3"}, "torchvision"), deeplab<DeepLabForm::v3>},
+      {deeplab_entry("deeplabv3p_resnet50", {"DeepLabV3P"}, "VainF DeepLabV3Plus-Pytorch"),
+       deeplab<DeepLabForm::v3_plus>},
       {fcn_entry(), image<make_fcn_tiny>},
       {wide_deep_entry(), wide_deep},
       {gpt2_entry(), gpt2},

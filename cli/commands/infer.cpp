@@ -7,6 +7,7 @@
 #include "core/base/standard_streams.h"
 #include "core/infer/generation.h"
 #include "core/infer/inference.h"
+#include "core/infer/label_maps.h"
 #include "core/infer/prediction_format.h"
 #include "core/io/free_output.h"
 #include "core/report/json_file.h"
@@ -26,6 +27,7 @@ struct InferArguments {
   std::size_t top = 5;
   std::string format = "text";
   std::string report;
+  std::string masks;
   std::string progress = "auto";
   GenerationOptions generation;
 };
@@ -56,12 +58,17 @@ void print_summary(const InferenceReport& report) {
 InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, const InferArguments& arguments,
                        PredictionFormat format) {
   const std::unique_ptr<Progress> progress = make_progress(progress_style_from_name(arguments.progress), 10'000);
-  const InferenceOptions options{.form = {arguments.top, inputs.info().class_names}};
+  const InferenceOptions options{.form = {arguments.top, inputs.info().class_names, !arguments.masks.empty()}};
+  std::optional<LabelMapFolder> masks;
+  if (options.form.label_maps) masks.emplace(arguments.masks, inputs.info());
   fmt::print("{}", format_header(format, ready.task().columns(options.form)));
   const Stopwatch watch;
   InferenceReport report = run_inference(
       ready, inputs, options,
-      [&](const std::string& input, const Prediction& one) { fmt::print("{}", format_prediction(format, input, one)); },
+      [&](const std::string& input, const Prediction& one) {
+        fmt::print("{}", format_prediction(format, input, one));
+        if (one.label_map) masks->write(input, *one.label_map);
+      },
       [&](std::int64_t done) {
         progress->show(done, inputs.size(), [&](double eta_seconds) {
           return fmt::format("{}/{} inputs  {:.1f}/s{}", done, inputs.size(),
@@ -126,6 +133,10 @@ void infer(const InferArguments& arguments) {
   std::vector<std::filesystem::path> read{opened.trained.folder, arguments.deploy.model};
   read.insert(read.end(), arguments.inputs.begin(), arguments.inputs.end());
   require_free_output("--report", arguments.report, read, "ptrain.infer", FolderInputs::are_inputs);
+  if (!arguments.masks.empty() && !opened.task->predicts_label_maps()) {
+    fail_usage("--masks: needs a class for each pixel; {} is a model of {}", arguments.deploy.model,
+               opened.task->name());
+  }
   if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
@@ -187,6 +198,12 @@ void add_infer_command(CLI::App& program) {
   add_generation_options(*command, arguments->generation);
   command->add_option("--report", arguments->report, "metrics, confusion matrix and worst errors as JSON")
       ->type_name("FILE");
+  command
+      ->add_option(
+          "--masks", arguments->masks,
+          "segmentation: folder for each image's classes as NAME.png, whose values are class numbers, and over "
+          "the image as NAME_overlay.png")
+      ->type_name("FOLDER");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
       ->capture_default_str()
       ->type_name("auto|bar|plain|none");
@@ -194,6 +211,7 @@ void add_infer_command(CLI::App& program) {
       "If folders have class names, or a table has labels, the accuracy is printed after the predictions.\n"
       "Example:\n  ptrain infer runs/resnet50 photo.jpg more_photos/ --top 3\n"
       "  echo 'a gripping film' | ptrain infer runs/bert_finetune - --format jsonl\n"
+      "  ptrain infer runs/deeplab street.jpg --masks masks/\n"
       "  ptrain infer runs/gpt2 'Once upon a time' --tokens 40 --top-k 20");
   command->callback([arguments] { infer(*arguments); });
 }

@@ -77,7 +77,8 @@ struct EnumNames<Padding> {
 };
 
 /// Augmentation of training images. `automatic` is random_resized_crop for folders, shards and packs above 64 px,
-/// crop_flip for those up to 64 px and CIFAR, none for IDX and synthetic images.
+/// crop_flip for those up to 64 px and CIFAR, none for IDX and synthetic images. With label maps random_resized_crop is
+/// SegmentationTransform's, at any size.
 enum class Augmentation { automatic, none, crop_flip, random_resized_crop };
 template <>
 struct EnumNames<Augmentation> {

@@ -21,6 +21,7 @@ struct ModelConfig {
   std::int64_t classes = 0;             // output classes; 0: as in the data, resolved by open_workload
   std::string head = "classification";  // task, for a model that supports several
   Stem stem = Stem::automatic;          // automatic: small for images of 64 px and below
+  std::int64_t output_stride = 0;       // deeplab: 8 or 16; 0: the model's own
   bool blur_pool = false;               // low-pass filter before downsampling (Zhang 2019)
   bool zero_init_residual = true;       // each residual branch starts at zero (Goyal et al. 2017)
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
@@ -92,6 +93,7 @@ struct DataConfig {
   ColumnsConfig columns;
   std::vector<std::string> labels;  // tsv, in the order of their numbers; empty: as in the training file
   std::int64_t first_label = 0;     // webdataset, tfrecord: number of the first class
+  std::int64_t ignore_index = 255;  // mask_folder: value of pixels without a class
   SplitConfig split;
   ImageSize image_size = 224;
   std::int64_t batch_size = 32;  // samples per rank and step

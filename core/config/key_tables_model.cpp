@@ -56,6 +56,10 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       model_key("stem", &ModelConfig::stem, "first layers; auto: small for images of at most 64x64 pixels"),
       model_key("blur_pool", &ModelConfig::blur_pool,
                 "low-pass filter before downsampling (Zhang 2019), placed as in timm"),
+      model_key("output_stride", &ModelConfig::output_stride,
+                "pixels of an image per pixel of DeepLab's features, 8 or 16; 0: the model's own, 8 for V3 and 16 for "
+                "V3+")
+          .between(0, 16),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
                 "start each residual branch at zero (as torchvision's option of that name)"),
       model_key("attention", &ModelConfig::attention,

@@ -88,8 +88,13 @@ std::vector<Key> data_keys(const Sources& all) {
       column_key(all, "second", &ColumnsConfig::second, "column of a second sentence; empty with text: none"),
       column_key(all, "label", &ColumnsConfig::label,
                  "column of the labels or values, named as in the first row; empty: a default name"),
-      source_key(all, "labels", &DataConfig::labels,
-                 "labels in the order of their numbers; empty: those of the training file, numbers or sorted words"),
+      source_key(
+          all, "labels", &DataConfig::labels,
+          "labels in the order of their numbers; empty: those of the training file, numbers or sorted words; for "
+          "mask_folder numbers below model.classes"),
+      source_key(all, "ignore_index", &DataConfig::ignore_index,
+                 "value in label maps of pixels without a class, which count neither in the loss nor in metrics")
+          .between(0, 255),
       source_key(all, "first_label", &DataConfig::first_label,
                  "number of the first class, for numeric labels; 1 in ImageNet's records")
           .between(0, 1'000'000),

@@ -31,6 +31,10 @@ inline bool learns(const std::vector<std::string>& targets, std::string_view tar
   return targets.size() == 1 && targets.front() == target;
 }
 
+/// How images of another size are brought to a model's in evaluation: resized to cover it and cropped to the centre, or
+/// resized to fit into it and padded at the right and the bottom.
+enum class ImageFraming { crop, pad };
+
 struct DatasetInfo {
   DataKind kind = DataKind::image;
   std::vector<std::string> targets{tensor_names::labels};  // names of the target tensors
@@ -44,6 +48,7 @@ struct DatasetInfo {
   std::array<float, 3> mean{};
   std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
   ImageOrientation orientation = ImageOrientation::exif;
+  ImageFraming framing = ImageFraming::crop;
 
   // Text and tokens: ids and token types [max_length]; every id is below vocab_size.
   int max_length = 0;

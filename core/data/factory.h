@@ -21,7 +21,9 @@ struct DataSettings {
   ColumnNames columns = {};     // tsv: of both files
   TextEncoding encoding = TextEncoding::automatic;         // tsv, text
   std::vector<std::string> targets{tensor_names::labels};  // target tensors; values: labels are numbers
-  std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as in the training file
+  std::vector<std::string> labels = {};  // tsv: in the order of their numbers; empty: as in the training file;
+                                         // mask_folder: names of the classes
+  int ignore_index = 255;                // mask_folder: value of pixels without a class in label maps
   ImageSize image_size = {};             // empty: the source's own (28 idx, 32 cifar and synthetic, 224 others)
   int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images
   Augmentation augment = Augmentation::automatic;

@@ -56,6 +56,29 @@ std::vector<DataSourceRow> image_rows() {
         .can_split = true},
        open_clip_folder,
        {{.order = 7, .folder = "clips in train/<class>/<clip>/", .find = find_clip_folder}}},
+      {{.name = "mask_folder",
+        .gives = {image},
+        .help = "images with a class for each pixel, for segmentation: data.path/{train,val}/ and PNGs of class "
+                "numbers under the same names in {train,val}annot/, or images/{train,val}/ and labels/{train,val}/; "
+                "data.split.dev without val",
+        .keys = joined(joined(file_keys(), {"data.exif_orientation"}), {"data.labels", "data.ignore_index"}),
+        .can_split = true,
+        .targets = {tensor_names::masks}},
+       open_mask_folder},
+      {{.name = "voc_segmentation",
+        .gives = {image},
+        .help = "PASCAL VOC's label maps, 21 classes: JPEGImages/, SegmentationClass/ and "
+                "ImageSets/Segmentation/{train,val}.txt in data.path",
+        .keys = joined(file_keys(), {"data.exif_orientation"}),
+        .targets = {tensor_names::masks}},
+       open_voc_segmentation},
+      {{.name = "cityscapes",
+        .gives = {image},
+        .help = "Cityscapes' fine label maps, 19 classes: leftImg8bit/ and gtFine/ in data.path, with the "
+                "_labelTrainIds.png of its scripts",
+        .keys = joined(file_keys(), {"data.exif_orientation"}),
+        .targets = {tensor_names::masks}},
+       open_cityscapes},
       {{.name = "webdataset",
         .gives = {image},
         .help = "images in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or "

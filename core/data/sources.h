@@ -21,6 +21,9 @@ std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
 /// Also throws Error when a clip has fewer frames than settings.segments; the message names it.
 std::unique_ptr<Dataset> open_clip_folder(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_mask_folder(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_voc_segmentation(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_cityscapes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_web_dataset(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tf_record(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
@@ -44,6 +47,8 @@ FoundData find_text_table(const std::filesystem::path& path, const ColumnNames& 
 /// Counts a table's rows and labels, without the vocabulary that opening it needs.
 SampleCounts count_text_table(const DataSettings& settings);
 
+/// Adds the masks of images, the first of `inputs`.
+std::vector<TensorSpec> with_masks(std::vector<TensorSpec> inputs, const DatasetInfo& data);
 /// The DatasetInfo of clicks, from a file or synthetic. Throws Error{usage} if settings.classes does not fit.
 DatasetInfo click_info(const DataSettings& settings);
 /// The numbers of one synthetic sample; the splits do not overlap.

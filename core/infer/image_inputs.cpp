@@ -3,6 +3,8 @@
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/image/random_erasing.h"
+#include "core/data/image/segmentation_transform.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"
@@ -24,7 +26,9 @@ struct Image {
 class ImageInputs final : public InferenceDataset {
  public:
   ImageInputs(const DatasetInfo& data, std::vector<Image> images)
-      : images_(std::move(images)), transform_(data.image_size, Augmentation::none, data.orientation) {
+      : images_(std::move(images)),
+        crop_(data.image_size, Augmentation::none, data.orientation),
+        pad_(data.image_size, Augmentation::none, mean_colour(data)) {
     info_ = data;
   }
 
@@ -39,7 +43,7 @@ class ImageInputs final : public InferenceDataset {
         one.samples->load(one.index, random, scratch, out);
       } else {
         read_file(one.name, scratch.file);
-        transform_.apply_encoded(scratch.file, one.name, random, scratch, out.at<std::uint8_t>(tensor_names::images));
+        transform(one.name, random, scratch, out.at<std::uint8_t>(tensor_names::images));
       }
       out.set(tensor_names::labels, one.label);
     } catch (const Error& error) {
@@ -50,8 +54,16 @@ class ImageInputs final : public InferenceDataset {
  private:
   const Image& image(std::int64_t index) const { return images_[static_cast<std::size_t>(index)]; }
 
+  /// The bytes of the image are in scratch.file.
+  void transform(const std::string& name, SampleRandom random, Scratch& scratch, std::span<std::uint8_t> out) const {
+    if (info_.framing == ImageFraming::crop) return crop_.apply_encoded(scratch.file, name, random, scratch, out);
+    const DecodedImage image = decode_image(scratch.file, name, scratch.pixels, info_.orientation);
+    pad_.apply(image, pad_.plan(image.width, image.height, random), scratch, out);
+  }
+
   std::vector<Image> images_;
-  ImageTransform transform_;
+  ImageTransform crop_;
+  SegmentationTransform pad_;
 };
 
 /// Maps the samples' labels to the model's classes: by name or, where either side has no names, by number.

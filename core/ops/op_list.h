@@ -56,6 +56,8 @@
   OP(global_average_pool)           \
   OP(global_average_pool_grad)      \
   OP(grad_norm)                     \
+  OP(group_norm)                    \
+  OP(group_norm_grad)               \
   OP(layer_norm)                    \
   OP(layer_norm_grad)               \
   OP(layer_scale)                   \
@@ -78,6 +80,8 @@
   OP(pointwise_chain)               \
   OP(reduce)                        \
   OP(reshape)                       \
+  OP(resize_bilinear)               \
+  OP(resize_bilinear_grad)          \
   OP(scale)                         \
   OP(scale_channels)                \
   OP(scale_channels_grad)           \

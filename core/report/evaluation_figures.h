@@ -32,15 +32,17 @@ struct ClassReport {
   std::string name;
   std::int64_t samples = 0, answers = 0;
   double precision = 0, recall = 0, f1 = 0;
+  std::optional<double> iou = {};
 
   void describe(Fields& field) {
-    field.about("one class");
+    field.about("one class; of segmentation, samples are pixels");
     field("name", name, "");
     field("samples", samples, "samples with this label");
     field("answers", answers, "samples predicted as this class");
     field("precision", precision, "fraction of the predictions that are correct");
     field("recall", recall, "fraction of the samples that are predicted correctly");
     field("f1", f1, "harmonic mean of precision and recall");
+    field.maybe("iou", iou, "of segmentation: intersection over union of the pixels labelled and predicted");
   }
 };
 

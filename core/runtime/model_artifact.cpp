@@ -28,6 +28,9 @@ void ImageInput::describe(Fields& field) {
   field.any_list("stddev", stddev, {{"type", "number"}}, "divisor of the difference from the mean");
   field.maybe("orientation", orientation,
               "stored: images are read as they are stored; absent: they are turned upright by EXIF's orientation");
+  field.maybe("framing", framing,
+              "pad: an image is resized to fit into size, and padded at the right and bottom with the mean colour; "
+              "absent: by resized_to");
 }
 
 void TextColumns::describe(Fields& field) {
@@ -156,6 +159,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     if (!document.image) fail("{}: image: missing, but {} reads images", where, document.model);
     const Key& size = *find_key("data.image_size");
     if (document.image->orientation == "stored") data.orientation = ImageOrientation::stored;
+    if (document.image->framing == "pad") data.framing = ImageFraming::pad;
     data.image_size = image_size_from_json(checked(size, to_text(document.image->size), where)).value();
     data.mean = three_numbers(document.image->mean, "mean", where);
     data.stddev = three_numbers(document.image->stddev, "stddev", where);
@@ -232,8 +236,10 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
     files.push_back(model_files::architecture);
   }
   if (data.kind == DataKind::image) {
+    const bool pads = data.framing == ImageFraming::pad;
     const ImageTransform transform(data.image_size, Augmentation::none);
-    document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev, std::nullopt};
+    document.image = {data.image_size, pads ? data.image_size : transform.resized_to(), data.mean, data.stddev, {}, {}};
+    if (pads) document.image->framing = "pad";
     if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
   } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/data/batch.h"
+#include "core/data/image/png_image.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@ struct Prediction {
   std::vector<std::string> cells;                        // the whole prediction as CSV, one cell per column of the task
   std::optional<double> probability, label_probability;  // of the prediction and of the label, if the model computes
                                                          // them
+  std::optional<IndexImage> label_map = {};              // the class of each pixel, if requested
   double error = 0;  // larger for worse predictions; 0: correct, or the label is unknown
 
   bool has_label() const { return !label.is_null(); }
@@ -32,6 +34,7 @@ struct Prediction {
 struct PredictionOptions {
   std::size_t top = 1;                   // number of most likely classes to list
   std::vector<std::string> class_names;  // by number
+  bool label_maps = false;               // whether predictions of segmentation have their label map
 };
 
 /// Position in the data set of a batch's row; the row itself for batches that were not loaded from one.

@@ -67,6 +67,8 @@ class Task {
   virtual bool predicts_samples() const { return true; }
   /// Outputs of deployed models: scores() first, and tensors that the task computes from them.
   virtual Batch answers(Batch scores) const { return scores; }
+  /// Whether predictions can have a label map; of at most 256 classes.
+  virtual bool predicts_label_maps() const { return false; }
   /// The columns of Prediction::cells.
   virtual std::vector<std::string> columns(const PredictionOptions& /*form*/) const { return {}; }
   /// For the first `count` rows of a batch, from their scores(). The label is known if the batch has it.

@@ -77,6 +77,7 @@ DataSettings data_settings(const Config& config) {
   settings.encoding = data.encoding;
   settings.columns = {data.columns.text, data.columns.second, data.columns.label};
   settings.labels = data.labels;
+  settings.ignore_index = static_cast<int>(data.ignore_index);
   settings.hash_buckets = config.model.hash_buckets;
   settings.first_label = data.first_label;
   settings.targets = configured_task(config)->targets();

@@ -19,6 +19,7 @@ struct ResNetSpec : ImageSpec {
   ResNetForm form = ResNetForm::plain;
   bool blur_pool = false;          // blurs before every 3x3 convolution with a stride and before max pooling
   bool zero_init_residual = true;  // the last norm of each block starts at 0, so that blocks start as identities
+  int output_stride = 32;          // of the last stage; less: later stages are dilated
   std::int64_t segments = 0;       // frames of a clip, which is a sample; 0: samples are images
 };
 

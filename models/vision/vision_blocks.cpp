@@ -62,8 +62,9 @@ ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const Conv
   }
   Conv2dAttributes attrs;
   attrs.stride = spec.stride;
-  attrs.padding = spec.padding.value_or(spec.kernel / 2);
+  attrs.padding = spec.padding.value_or(spec.kernel / 2 * spec.dilation);
   attrs.groups = spec.groups;
+  attrs.dilation = spec.dilation;
   return add(name, std::make_shared<Conv2d>(attrs), std::move(inputs));
 }
 

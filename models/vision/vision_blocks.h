@@ -18,8 +18,9 @@ struct ConvSpec {
   int stride = 1;
   int groups = 1;  // groups of input and output channels
   ConvBias bias = ConvBias::none;
-  std::optional<int> padding = {};      // none: half of the kernel
+  std::optional<int> padding = {};      // none: half of the kernel, times the dilation
   std::optional<float> deviation = {};  // of the filters' initialisation; none: He et al. 2015
+  int dilation = 1;                     // distance of a filter's pixels
 };
 
 /// Initial scale of a norm: 1, or 0 for a residual branch that starts as zero (Goyal et al. 2017).

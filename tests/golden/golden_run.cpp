@@ -179,6 +179,7 @@ Golden load_golden(const std::string& name, Padding padding) {
   }
   golden.classes = json.at("classes");
   golden.frames = json.value("frames", 1);
+  golden.pixels = json.value("pixels", false);
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
   golden.clicks = get_clicks(json);
   golden.optimizer = make_optimizer(json.at("optimizer"));
@@ -237,7 +238,11 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
 Batch GoldenRun::batch(int step) const {
   const GoldenStep& form = golden_.steps.at(static_cast<std::size_t>(step));
   Batch batch;
-  batch.add(tensor_names::labels, {}, labels(step, form.batch, golden_.classes));
+  if (golden_.pixels) {
+    batch.add(tensor_names::masks, {form.size, form.size}, masks(step, form.batch, form.size, golden_.classes));
+  } else {
+    batch.add(tensor_names::labels, {}, labels(step, form.batch, golden_.classes));
+  }
   batch.count = form.batch;
   if (golden_.model->reads() == DataKind::table) {
     ClickBatch rows = clicks(step, form.batch, static_cast<int>(golden_.clicks.dense_features),

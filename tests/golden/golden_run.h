@@ -35,6 +35,7 @@ struct Golden {
   std::vector<GoldenStep> steps;
   int classes = 0;
   int frames = 1;            // images of a sample
+  bool pixels = false;       // each pixel has a class
   int vocab_size = 0;        // text only
   WideDeepSpec clicks = {};  // tables only
   OptimizerSettings optimizer;

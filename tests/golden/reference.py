@@ -14,6 +14,7 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/peers"))  # networks that no library has
 
 STEPS = 10
+IGNORED = -1  # the label of a pixel without a class
 SKETCHES = 16
 
 
@@ -32,6 +33,7 @@ class Case:
     # gradient to one or the other: one of the 32,768 windows after VGG's fourth block moves 1 / sqrt(32768) of it.
     tolerance: float = 1e-4
     clicks: dict = dataclasses.field(default_factory=dict)  # a table's numbers and categories, and its words' rows
+    pixels: bool = False  # each pixel has a class
 
     @property
     def steps(self):
@@ -60,6 +62,8 @@ CASES = {case.name: case for case in (
     Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}, tolerance=0.02),
     Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}, tolerance=0.02),
     Case("tsn_resnet50", 4, 64, 10, {**MOMENTUM, "lr": 0.001}, frames=3),
+    # Of 104 px the features have 13, so that the pyramid's first dilation, 12, reads more than the middle of its filters.
+    Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, pixels=True),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -108,6 +112,8 @@ VECTORS = [
     ("layer", ".bias", 1.0, 0.1),
     ("backbone.layer", "conv3.bn.weight", 0.1, 0.01),  # mmaction2's names of the same
     ("backbone.layer", "conv3.bn.bias", 0.0, 0.1),
+    ("backbone.layer", "bn3.weight", 0.1, 0.01),  # DeepLab's
+    ("backbone.layer", "bn3.bias", 0.0, 0.1),
     ("backbone.layer", ".weight", 0.4, 0.04),
     ("backbone.layer", ".bias", 1.0, 0.1),
     ("trunk_output", "c.1.weight", 0.1, 0.01),
@@ -143,14 +149,17 @@ def get_step(name, step, count):
 
 
 def image_batches(case):
-    labels, images = [], []
+    labels, images, masks = [], [], []
     for step, (batch, size, _) in enumerate(case.steps):
         blocks, count = size // 8, batch * case.frames
         labels.append((get_step("labels", step, batch) % np.uint64(case.classes)).astype(np.int32))
         pixels = (get_step("images", step, count * blocks * blocks * 3) >> np.uint64(56)).astype(np.uint8)
         pixels = pixels.reshape(count, blocks, blocks, 3)
         images.append(np.ascontiguousarray(pixels.repeat(8, axis=1).repeat(8, axis=2)))
-    return {"labels": labels, "images": images}
+        classes = (get_step("masks", step, count * blocks * blocks) % np.uint64(case.classes + 1)).astype(np.int32)
+        classes[classes == case.classes] = IGNORED
+        masks.append(classes.reshape(count, blocks, blocks).repeat(8, axis=1).repeat(8, axis=2))
+    return {"masks" if case.pixels else "labels": masks if case.pixels else labels, "images": images}
 
 
 def click_batches(case):
@@ -225,6 +234,13 @@ def build(case, dtype):
     elif case.name in TIMM:
         import timm
         model = timm.create_model(TIMM[case.name], num_classes=case.classes, **own_size(case))
+    elif case.pixels:
+        import torchvision
+        model = getattr(torchvision.models.segmentation, case.name)(weights=None, weights_backbone=None,
+                                                                    num_classes=case.classes, aux_loss=True)
+        for part in model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
     else:
         import torchvision
         model = getattr(torchvision.models, case.model or case.name)(num_classes=case.classes, **own_size(case))
@@ -260,6 +276,11 @@ def get_loss(case, model, batch, step, dtype):
     if case.name == "gpt2":  # not transformers' own loss, which is of logits in fp32
         ids = batch["input_ids"][step].long()
         return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+    if case.pixels:
+        masks = batch["masks"][step].long()
+        main, auxiliary = (torch.nn.functional.cross_entropy(logits[name], masks, ignore_index=IGNORED)
+                           for name in ("out", "aux"))
+        return main + 0.5 * auxiliary
     return torch.nn.functional.cross_entropy(logits, batch["labels"][step].long())
 
 

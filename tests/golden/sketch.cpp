@@ -11,12 +11,14 @@ struct VectorRule {
   float offset, scale;
 };
 // Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
-constexpr std::array<VectorRule, 18> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+constexpr std::array<VectorRule, 20> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
                                               {"layer", "bn3.bias", 0.0f, 0.1f},
                                               {"layer", ".weight", 0.4f, 0.04f},
                                               {"layer", ".bias", 1.0f, 0.1f},
                                               {"backbone.layer", "conv3.bn.weight", 0.1f, 0.01f},
                                               {"backbone.layer", "conv3.bn.bias", 0.0f, 0.1f},
+                                              {"backbone.layer", "bn3.weight", 0.1f, 0.01f},
+                                              {"backbone.layer", "bn3.bias", 0.0f, 0.1f},
                                               {"backbone.layer", ".weight", 0.4f, 0.04f},
                                               {"backbone.layer", ".bias", 1.0f, 0.1f},
                                               {"trunk_output", "c.1.weight", 0.1f, 0.01f},
@@ -72,6 +74,21 @@ std::vector<std::int32_t> labels(int step, int batch, int classes) {
   for (int n = 0; n < batch; ++n)
     values.push_back(static_cast<std::int32_t>(hash(static_cast<std::uint64_t>(step * batch + n)) %
                                                static_cast<std::uint64_t>(classes)));
+  return values;
+}
+
+std::vector<std::int32_t> masks(int step, int batch, int size, int classes) {
+  const Hash hash("masks");
+  const int blocks = size / 8;
+  std::vector<std::int32_t> values;
+  for (int n = 0; n < batch; ++n)
+    for (int y = 0; y < size; ++y)
+      for (int x = 0; x < size; ++x) {
+        const int block = ((step * batch + n) * blocks + y / 8) * blocks + x / 8;
+        const auto drawn = static_cast<std::int32_t>(hash(static_cast<std::uint64_t>(block)) %
+                                                     static_cast<std::uint64_t>(classes + 1));
+        values.push_back(drawn == classes ? -1 : drawn);
+      }
   return values;
 }
 

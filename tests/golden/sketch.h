@@ -44,6 +44,9 @@ std::vector<std::uint8_t> images(int step, int batch, int size);
 /// labels [batch] of batch `step`.
 std::vector<std::int32_t> labels(int step, int batch, int classes);
 
+/// masks [batch, size, size] of batch `step`, in 8x8 px blocks: classes, and -1 as often as each.
+std::vector<std::int32_t> masks(int step, int batch, int size, int classes);
+
 struct TextBatch {
   std::vector<std::int32_t> ids, token_types;  // [batch, length]
   std::vector<std::int32_t> lengths;           // [batch]

@@ -58,6 +58,16 @@ TEST(SoftmaxCrossEntropy, TakesRowsOfTwoAxes) {
   }
 }
 
+/// As many rows as several blocks of a GPU add up.
+TEST(SoftmaxCrossEntropy, TakesEveryPixelOfABatchAsARow) {
+  std::vector<double> labels;
+  for (int i = 0; i < 2 * 70 * 70; ++i) labels.push_back(i % 4 - 1);
+  OpCase c = make_case(3, DType::f32, 0, labels);
+  c.inputs[0].desc.shape = Shape{2, 70, 70, 3};
+  c.gradient_inputs.clear();
+  check_op(c);
+}
+
 TEST(SoftmaxCrossEntropy, WeighsTwoLabelsOfMixedSamples) {
   for (const float smoothing : {0.0f, 0.1f}) {
     for (const double share : {0.0, 0.3, 1.0}) {

@@ -50,6 +50,8 @@ std::string classification_section(const Report& report) {
   HtmlTable each{"Classes of the last evaluation",
                  {{"Class"}, {"samples", true}, {"answers", true}, {"precision", true}, {"recall", true}, {"F1", true}},
                  {}};
+  const bool overlaps = std::ranges::any_of(classes, [](const ClassReport& one) { return one.iou.has_value(); });
+  if (overlaps) each.columns.push_back({"IoU", true});
   HtmlTable crossed{"Confusion matrix: label by row, prediction by column", {{""}}, {}};
   std::map<std::pair<std::string, std::string>, std::int64_t> counts;
   for (const ConfusionCell& cell : report.classification->confusion) counts[{cell.label, cell.answer}] = cell.count;
@@ -57,6 +59,7 @@ std::string classification_section(const Report& report) {
     each.rows.push_back({one.name, std::to_string(one.samples), std::to_string(one.answers),
                          fmt::format("{:.4f}", one.precision), fmt::format("{:.4f}", one.recall),
                          fmt::format("{:.4f}", one.f1)});
+    if (overlaps) each.rows.back().emplace_back(fmt::format("{:.4f}", one.iou.value_or(0)));
     crossed.columns.push_back({one.name, true});
     std::vector<HtmlCell>& row = crossed.rows.emplace_back();
     row.emplace_back(one.name);

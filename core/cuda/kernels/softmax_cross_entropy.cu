@@ -1,4 +1,4 @@
-// One warp per row; one block adds the losses of the rows in order.
+// One warp per row; blocks add the losses of parts of the rows in order, and one block those of the parts.
 #include "core/ops/softmax_cross_entropy.h"
 
 #include "core/cuda/cuda_kernels.h"
@@ -7,6 +7,7 @@
 #include "core/cuda/primitives/vector.cuh"
 #include "core/ops/math/mixed_label.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ptrain::cuda {
@@ -57,24 +58,43 @@ __global__ void __launch_bounds__(block_threads)
               (1 - smoothing) * of_row * of_labels - smoothing * mean;
 }
 
-/// In thread 0: the number of rows that count, or the sum of their weights; 1 if none counts. All threads of the block
-/// call it.
-__device__ float counted_rows(const MixedLabels& labels, std::int64_t rows) {
-  double counted = 0;
-  for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) {
-    counted += static_cast<double>(labels.row_weight(r, ignored_label));
-  }
-  const double total = block_sum(counted);
-  return total > 0 ? static_cast<float>(total) : 1.0f;
+/// Sums over rows: of losses, and of the rows that count or of their weights.
+struct LossSums {
+  double loss, counted;
+};
+
+/// Blocks that add rows, which may be all pixels of a batch: of whole thousands of rows, at most one for each thread of
+/// the block that adds them up.
+int count_loss_parts(std::int64_t rows) {
+  constexpr std::int64_t rows_per_part = 4096;
+  return static_cast<int>(std::clamp<std::int64_t>(rows / rows_per_part, 1, block_threads));
 }
 
+/// Sums of one part of the rows per block; `losses` may be null.
 __global__ void __launch_bounds__(block_threads)
-    mean_kernel(const float* losses, MixedLabels labels, std::int64_t rows, float* loss) {
-  double sum = 0;
-  for (std::int64_t r = threadIdx.x; r < rows; r += block_threads) sum += static_cast<double>(losses[r]);
-  const double total = block_sum(sum);
-  const float counted = counted_rows(labels, rows);
-  if (threadIdx.x == 0) *loss = static_cast<float>(total / static_cast<double>(counted));
+    loss_sums_kernel(const float* losses, MixedLabels labels, std::int64_t rows, LossSums* partial) {
+  const std::int64_t parts = gridDim.x, part = blockIdx.x;
+  double loss = 0, counted = 0;
+  for (std::int64_t r = rows * part / parts + threadIdx.x; r < rows * (part + 1) / parts; r += block_threads) {
+    if (losses != nullptr) loss += static_cast<double>(losses[r]);
+    counted += static_cast<double>(labels.row_weight(r, ignored_label));
+  }
+  loss = block_sum(loss);
+  counted = block_sum(counted);
+  if (threadIdx.x == 0) partial[part] = {loss, counted};
+}
+
+/// In thread 0: the sums of all parts; `counted` is 1 if no row counts. All threads of the block call it.
+__device__ LossSums add_loss_parts(const LossSums* partial, int parts) {
+  const bool has_part = threadIdx.x < static_cast<unsigned>(parts);
+  const double loss = block_sum(has_part ? partial[threadIdx.x].loss : 0.0);
+  const double counted = block_sum(has_part ? partial[threadIdx.x].counted : 0.0);
+  return {loss, counted > 0 ? counted : 1.0};
+}
+
+__global__ void __launch_bounds__(block_threads) mean_kernel(const LossSums* partial, int parts, float* loss) {
+  const LossSums sums = add_loss_parts(partial, parts);
+  if (threadIdx.x == 0) *loss = static_cast<float>(sums.loss / sums.counted);
 }
 
 /// Factors of the gradient for the whole batch.
@@ -83,9 +103,9 @@ struct BatchFactors {
 };
 
 __global__ void __launch_bounds__(block_threads)
-    factors_kernel(MixedLabels labels, std::int64_t rows, std::int64_t classes, const float* dloss,
+    factors_kernel(MixedLabels labels, const LossSums* partial, int parts, std::int64_t classes, const float* dloss,
                    BatchFactors* factors) {
-  const float counted = counted_rows(labels, rows);
+  const auto counted = static_cast<float>(add_loss_parts(partial, parts).counted);
   float sum = 0;
   for (std::int64_t c = threadIdx.x; c < classes; c += block_threads) sum += labels.class_weight(c);
   const float weights = block_sum(sum);
@@ -117,26 +137,32 @@ class SoftmaxCrossEntropyKernel final : public Kernel {
         logits_(context.inputs[0]),
         classes_(logits_.shape[-1]),
         rows_(logits_.count() / classes_),
+        parts_(count_loss_parts(rows_)),
         smoothing_(context.op_as<SoftmaxCrossEntropy>().label_smoothing()) {}
 
-  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(rows_) * sizeof(float); }
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(parts_) * sizeof(LossSums) + static_cast<std::size_t>(rows_) * sizeof(float);
+  }
 
   void run(const KernelArgs& args) override {
     const MixedLabels labels = get_labels(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::mixup_labels);
-    auto* losses = static_cast<float*>(args.workspace);
+    auto* partial = static_cast<LossSums*>(args.workspace);
+    auto* losses = reinterpret_cast<float*>(partial + parts_);
     const std::int64_t rows = rows_, classes = classes_;
     visit_floating(logits_.dtype, [&](auto zero) {
       launch(softmax_loss_kernel<decltype(zero)>, blocks_for(rows * warp), block_threads, device_,
              static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
              static_cast<float*>(args.outputs[1]), losses);
     });
-    launch(mean_kernel, 1, block_threads, device_, losses, labels, rows, static_cast<float*>(args.outputs[0]));
+    launch(loss_sums_kernel, static_cast<unsigned>(parts_), block_threads, device_, losses, labels, rows, partial);
+    launch(mean_kernel, 1, block_threads, device_, partial, parts_, static_cast<float*>(args.outputs[0]));
   }
 
  private:
   Device& device_;
   TensorDesc logits_;
   std::int64_t classes_, rows_;
+  int parts_;
   float smoothing_;
 };
 
@@ -145,16 +171,21 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
   SoftmaxCrossEntropyGradKernel(const KernelContext& context, Device& device)
       : device_(device),
         shape_(context.inputs[0].shape),
+        parts_(count_loss_parts(shape_.count() / shape_[-1])),
         attributes_(context.op_as<SoftmaxCrossEntropyGrad>().attrs()) {}
 
-  std::size_t workspace_bytes() const override { return sizeof(BatchFactors); }
+  std::size_t workspace_bytes() const override {
+    return static_cast<std::size_t>(parts_) * sizeof(LossSums) + sizeof(BatchFactors);
+  }
 
   void run(const KernelArgs& args) override {
     const MixedLabels labels =
         get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::mixup_labels);
-    auto* factors = static_cast<BatchFactors*>(args.workspace);
+    auto* partial = static_cast<LossSums*>(args.workspace);
+    auto* factors = reinterpret_cast<BatchFactors*>(partial + parts_);
     const std::int64_t classes = shape_[-1], rows = shape_.count() / classes;
-    launch(factors_kernel, 1, block_threads, device_, labels, rows, classes,
+    launch(loss_sums_kernel, static_cast<unsigned>(parts_), block_threads, device_, nullptr, labels, rows, partial);
+    launch(factors_kernel, 1, block_threads, device_, labels, partial, parts_, classes,
            static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]), factors);
     visit_floating(attributes_.dtype, [&](auto zero) {
       launch(softmax_loss_grad_kernel<decltype(zero)>, grid_blocks(device_, rows * classes), block_threads, device_,
@@ -166,6 +197,7 @@ class SoftmaxCrossEntropyGradKernel final : public Kernel {
  private:
   Device& device_;
   Shape shape_;
+  int parts_;
   SoftmaxCrossEntropyGradAttributes attributes_;
 };
 

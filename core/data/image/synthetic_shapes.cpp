@@ -19,16 +19,14 @@ class SyntheticShapes final : public Dataset {
     info_.class_names = numbered_classes(info_.classes);
     info_.mean.fill(0.5f);
     info_.stddev.fill(0.25f);
+    info_.framing = ImageFraming::pad;
   }
 
   std::int64_t size() const override { return size_; }
   std::int32_t label(std::int64_t) const override { return 0; }
 
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
-    std::vector<TensorSpec> all = input_tensors(info_, form.size);
-    const Shape& image = all.front().shape;
-    all.push_back({tensor_names::masks, DType::i32, {image[0], image[1]}, -1, info_.classes});
-    return all;
+    return with_masks(input_tensors(info_, form.size), info_);
   }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {

@@ -18,7 +18,10 @@ constexpr float auxiliary_weight = 0.5f;
 void Segmentation::check(const Config& config, const RejectKey& reject) const {
   constexpr const char* reason = "is for images with one class each, here each pixel has one";
   if (config.model.classes == 1) reject("model.classes", "expected at least 2, or 0 to take the data's, got 1");
-  reject_class_keys(config.data, reject, reason);
+  if (config.data.class_weights.balanced) {
+    reject("data.class_weights", "balanced counts samples by class, here pixels have classes; expected numbers");
+  }
+  if (config.data.sampling == Sampling::balanced) reject("data.sampling", reason);
   if (config.train.mixup > 0) reject("train.mixup", reason);
   if (config.train.cutmix > 0) reject("train.cutmix", reason);
 }
@@ -28,19 +31,28 @@ std::vector<Loss> Segmentation::add_losses(Graph& graph, Mode mode) const {
   const ValueId auxiliary = graph.find_output(tensor_names::auxiliary);
   const Shape shape = graph.desc(logits).shape;
   const ValueId masks = graph.add_input(tensor_names::masks, {DType::i32, Shape{shape.count() / shape[-1]}});
-  const auto op = std::make_shared<SoftmaxCrossEntropy>(options(mode).label_smoothing);
-  std::vector<Loss> losses{{"cross_entropy", graph.add(tensor_names::loss, op, {logits, masks})}};
+  const auto [smoothing, mixed, weighted] = options(mode);
+  std::vector<ValueId> targets{masks};
+  if (weighted) {
+    const ValueId weights = graph.add_input(tensor_names::class_weights, {DType::f32, Shape{shape[-1]}});
+    targets.insert(targets.end(), {no_value, no_value, weights});
+  }
+  const auto add_loss = [&](const char* name, ValueId scores) {
+    std::vector<ValueId> inputs{scores};
+    inputs.insert(inputs.end(), targets.begin(), targets.end());
+    return graph.add(name, std::make_shared<SoftmaxCrossEntropy>(smoothing), std::move(inputs));
+  };
+  std::vector<Loss> losses{{"cross_entropy", add_loss(tensor_names::loss, logits)}};
   if (auxiliary != no_value) {
-    losses.push_back({"auxiliary", graph.add("auxiliary_loss", op, {auxiliary, masks}), auxiliary_weight});
+    losses.push_back({"auxiliary", add_loss("auxiliary_loss", auxiliary), auxiliary_weight});
   }
   return losses;
 }
 
 std::vector<MetricInfo> Segmentation::metrics(std::int64_t /*classes*/) const { return SegmentationMetrics::infos(); }
 
-std::unique_ptr<Metrics> Segmentation::make_metrics(std::int64_t classes,
-                                                    const std::vector<std::string>& /*names*/) const {
-  return std::make_unique<SegmentationMetrics>(classes);
+std::unique_ptr<Metrics> Segmentation::make_metrics(std::int64_t classes, const std::vector<std::string>& names) const {
+  return std::make_unique<SegmentationMetrics>(classes, names);
 }
 
 Batch Segmentation::mirrored(Batch scores) const {
@@ -102,6 +114,14 @@ Prediction::Json by_name(const std::vector<double>& shares, const PredictionOpti
   return named;
 }
 
+IndexImage make_label_map(const HostTensor& labels, std::int64_t row) {
+  const auto classes = labels.row<std::int32_t>(row);
+  IndexImage map{static_cast<int>(labels.shape()[-1]), static_cast<int>(labels.shape()[-2]), {}};
+  map.values.reserve(classes.size());
+  for (const std::int32_t one : classes) map.values.push_back(static_cast<std::uint8_t>(one));
+  return map;
+}
+
 double wrong_fraction(std::span<const std::int32_t> predictions, std::span<const std::int32_t> labels) {
   double wrong = 0, known = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -128,6 +148,7 @@ std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batc
       made.text += fmt::format("{}{} {:.4f}", made.text.empty() ? "" : ", ", name, share.get<double>());
     }
     for (const double share : found) made.cells.push_back(fmt::format("{:.6g}", share));
+    if (form.label_maps) made.label_map = make_label_map(labels, row);
     if (masks == nullptr) continue;
     made.label = by_name(shares(masks->row<std::int32_t>(row), form.class_names.size()), form);
     made.error = wrong_fraction(labels.row<std::int32_t>(row), masks->row<std::int32_t>(row));

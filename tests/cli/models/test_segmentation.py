@@ -1,6 +1,8 @@
 """A class for each pixel: trained, predicted, quantized and served by what every task uses."""
 import json
+import struct
 import unittest
+import zlib
 from ctypes import c_uint8
 
 from program import ProgramTest, run
@@ -14,6 +16,114 @@ CONFIG = ("model: {name: fcn_tiny, classes: 3}\n"
           "train: {epochs: 4, optimizer: {name: adamw, lr: 0.01}}\n"
           "output: {predictions: true, keep_best: miou}\n")
 SIDE = 24
+
+
+SKY, SEA = (90, 140, 220), (20, 90, 60)
+
+
+def png(rows, colour_type):
+    """Rows of pixels, each a grey level (colour type 0) or red, green and blue (2)."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    flat = [bytes(row if colour_type == 0 else [value for pixel in row for value in pixel]) for row in rows]
+    header = struct.pack(">IIBBBBB", len(rows[0]), len(rows), 8, colour_type, 0, 0, 0)
+    body = zlib.compress(b"".join(b"\0" + row for row in flat))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
+
+
+def read_png(path):
+    """(width, height, palette, rows of numbers) of one that ptrain infer writes, 8 bits a number."""
+    data, at, body, palette = path.read_bytes(), 8, b"", []
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        part = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, colour_type = struct.unpack(">IIBB", part[:10])
+        body += part if kind == b"IDAT" else b""
+        palette = [tuple(part[i:i + 3]) for i in range(0, length, 3)] if kind == b"PLTE" else palette
+        at += 12 + length
+    assert colour_type == 3, colour_type
+    raw, row_bytes, rows = zlib.decompress(body), (width * depth + 7) // 8, []
+    for y in range(height):
+        line = raw[y * (row_bytes + 1):(y + 1) * (row_bytes + 1)]
+        assert line[0] == 0, "a filter"
+        rows.append([line[1 + x * depth // 8] >> (8 - depth - x * depth % 8) & (1 << depth) - 1 for x in range(width)])
+    return width, height, palette, rows
+
+
+def write_horizons(folder, count):
+    """Pictures of the sky over the sea, of several sizes, and their label maps; the horizon's own line has no class."""
+    for split, offset in (("train", 0), ("val", 3)):
+        for i in range(count):
+            width, height = 30 + i % 3, 20
+            horizon = 4 + (5 * i + offset) % 12
+            pixels = [[SKY if y < horizon else SEA] * width for y in range(height)]
+            labels = [[0 if y < horizon else 255 if y == horizon else 1] * width for y in range(height)]
+            for name, content in ((split, png(pixels, 2)), (split + "annot", png(labels, 0))):
+                (folder / name).mkdir(parents=True, exist_ok=True)
+                (folder / name / f"{i}.png").write_bytes(content)
+
+
+class LabelMaps(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.data = self.folder / "data"
+        write_horizons(self.data, 8)
+        self.config.write_text(
+            "model: {name: fcn_tiny}\n"
+            f"data: {{source: mask_folder, path: {self.data}, labels: [sky, sea], image_size: 20x32, batch_size: 4,\n"
+            "       workers: 1}\n"
+            "train: {epochs: 20, optimizer: {name: adamw, lr: 0.01}}\n"
+            "output: {predictions: true}\n")
+
+    def test_training_and_label_maps_of_images(self):
+        trained = self.train("own")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        report = self.report("own")
+        self.assertGreater(report["evaluation"]["metrics"]["miou"]["value"], 0.8)
+        self.assertEqual([one["name"] for one in report["classification"]["classes"]], ["sky", "sea"])
+        ious = [one["iou"] for one in report["classification"]["classes"]]
+        self.assertAlmostEqual(sum(ious) / 2, report["evaluation"]["metrics"]["miou"]["value"], places=9)
+        page = run("table", self.folder / "own", "--format", "html").stdout
+        self.assertIn('data-title="IoU"', page)
+        out = self.folder / "masks"
+        answered = run("infer", self.folder / "own", self.data / "val", self.data / "train" / "0.png", "--masks", out,
+                       "--progress", "none")
+        self.assertEqual(answered.returncode, 0, answered.stderr)
+        self.assertEqual(len(list(out.iterdir())), 2 * 9)
+        width, height, palette, rows = read_png(out / "1.png")
+        self.assertEqual((width, height), (31, 20))
+        self.assertEqual(palette[:2], [(0, 0, 0), (128, 0, 0)])
+        self.assertEqual((rows[0][15], rows[19][15]), (0, 1))
+        self.assertTrue((out / "0_2.png").exists(), "a second image of that name")
+        self.assertTrue((out / "0_2_overlay.png").exists())
+
+    def test_ranks_give_the_metrics_of_one(self):
+        figures = []
+        for ranks, batch in ((1, 4), (2, 2)):
+            trained = self.train(f"of_{ranks}", "-o", f"dist.ranks={ranks}", "-o", f"data.batch_size={batch}", "-o",
+                                 "train.epochs=2")
+            self.assertEqual(trained.returncode, 0, trained.stderr)
+            figures.append(self.report(f"of_{ranks}"))
+        one, two = (figure["evaluation"]["metrics"]["miou"]["value"] for figure in figures)
+        self.assertAlmostEqual(one, two, places=4)
+        self.assertEqual(*(sum(row["samples"] for row in figure["classification"]["classes"]) for figure in figures))
+
+    def test_refusals_are_one_line(self):
+        self.assert_one_line_error(self.train("own", "-o", "data.labels=[]"), 2, "data.labels", "model.classes")
+        (self.data / "trainannot/3.png").write_bytes(png([[0] * 30] * 19, 0))
+        bad = self.train("own", "--fresh", "-o", "data.max_bad_samples=0")
+        self.assertNotEqual(bad.returncode, 0)
+        self.assertIn("has 30 x 19 px, but its image", bad.stderr)
+        (self.data / "trainannot/3.png").write_bytes(png([[7] * 30] * 20, 0))
+        self.assert_one_line_error(self.train("own", "--fresh"), 1, "trainannot/3.png: label 7 at column 0, row 0")
+        (self.data / "trainannot/3.png").unlink()
+        self.assert_one_line_error(self.train("own", "--fresh"), 1, "train/3.png: has no label map; expected")
+        self.config.write_text("model: {name: resnet18}\ndata: {source: synthetic, image_size: 16, synthetic_samples: 8, "
+                               "batch_size: 4}\ntrain: {steps: 1}\n")
+        self.assertEqual(self.train("classes", "--fresh").returncode, 0)
+        refused = run("infer", self.folder / "classes", self.data / "val", "--masks", self.folder / "masks")
+        self.assert_one_line_error(refused, 2, "--masks: needs a class for each pixel")
 
 
 class Segmentation(ProgramTest):

@@ -38,6 +38,21 @@ TEST(SegmentationMetrics, AreMeanIouAndPixelAccuracyWithoutUnlabelledPixels) {
   EXPECT_NEAR(figure_named(metrics, "loss"), 0.5, 1e-12);
 }
 
+TEST(SegmentationMetrics, GiveEachClassItsOverlap) {
+  SegmentationMetrics metrics(3, {"sky", "sea", "sand"});
+  metrics.add_batch(masks({0, 1, 1, 1, -1, 0}), 0.5, scores());
+  const auto details = metrics.details();
+  ASSERT_TRUE(details && details->classes.size() == 3);
+  EXPECT_EQ(details->classes[1].name, "sea");
+  EXPECT_EQ(details->classes[1].samples, 3);
+  EXPECT_EQ(details->classes[1].answers, 2);
+  EXPECT_NEAR(details->classes[1].iou.value(), 2.0 / 3, 1e-12);
+  EXPECT_NEAR(details->classes[1].precision, 1, 1e-12);
+  EXPECT_EQ(details->classes[2].iou, 0);
+  ASSERT_EQ(details->confusion.size(), 3U);
+  EXPECT_EQ(details->confusion[2].answer, "sand");
+}
+
 TEST(SegmentationMetrics, LeaveOutClassesThatDoNotOccur) {
   SegmentationMetrics metrics(3);
   Batch one = scores().slice(1, 1);
@@ -80,6 +95,17 @@ TEST(Segmentation, ReportsSharesAndThePartThatIsWrong) {
   EXPECT_FALSE(found[1].is_wrong());
   EXPECT_EQ(found[1].error, 0);
   EXPECT_EQ(found[1].cells.size(), 3U);
+  EXPECT_FALSE(found[0].label_map) << "not requested";
+}
+
+TEST(Segmentation, PredictsLabelMapsOnRequest) {
+  const PredictionOptions form{.class_names = {"sky", "sea", "sand"}, .label_maps = true};
+  const auto found = Segmentation(TaskOptions{}).predictions(Batch(), scores(), form);
+  EXPECT_TRUE(found.empty()) << "no sample";
+  const auto labelled = Segmentation(TaskOptions{}).predictions(masks({0, 1, 1, 1, 1, 0}), scores(), form);
+  ASSERT_TRUE(labelled[0].label_map);
+  EXPECT_EQ(labelled[0].label_map->values, (std::vector<std::uint8_t>{0, 1, 2}));
+  EXPECT_EQ(labelled[0].label_map->width, 3);
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+// Images with a class for each pixel, in label maps: PNGs whose values are class numbers.
+#include "core/data/file_bytes.h"
+#include "core/data/image/image_transform.h"
+#include "core/data/image/random_erasing.h"
+#include "core/data/image/segmentation_files.h"
+#include "core/data/image/segmentation_transform.h"
+#include "core/data/sources.h"
+#include "core/data/tensor_names.h"
+
+namespace ptrain {
+namespace {
+
+constexpr std::int32_t unknown_class = -2;
+
+class SegmentationDataset final : public Dataset {
+ public:
+  SegmentationDataset(const DataSettings& settings, Split split, SegmentationFiles files, const DatasetInfo& info)
+      : files_(std::move(files)),
+        transform_(info.image_size, resolve_augment(settings, split, Augmentation::random_resized_crop),
+                   mean_colour(info)) {
+    info_ = info;
+    info_.targets = {tensor_names::masks};
+    info_.framing = ImageFraming::pad;
+    classes_.fill(unknown_class);
+    for (std::int32_t i = 0; i < std::min(info_.classes, 256); ++i) classes_[static_cast<std::size_t>(i)] = i;
+    classes_[static_cast<std::size_t>(settings.ignore_index)] = no_class;
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(files_.samples.size()); }
+  std::int32_t label(std::int64_t) const override { return 0; }
+
+  std::vector<TensorSpec> tensors(const ImageForm& form) const override {
+    return with_masks(input_tensors(info_, form.size), info_);
+  }
+
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
+    const LabelledImage& sample = files_.samples[static_cast<std::size_t>(index)];
+    read(sample.labels, scratch.file);
+    const IndexImage labels = decode_png_indices(scratch.file, sample.labels.string());
+    read(sample.image, scratch.file);
+    const DecodedImage image = decode_image(scratch.file, sample.image.string(), scratch.pixels, info_.orientation);
+    if (labels.width != image.width || labels.height != image.height) {
+      throw BadSample(fmt::format("{}: has {} x {} px, but its image {} has {} x {}", sample.labels.string(),
+                                  labels.width, labels.height, sample.image.string(), image.width, image.height));
+    }
+    const SegmentationTransform transform = transform_.in_form(out.form());
+    const FramePlacement place = transform.plan(image.width, image.height, random);
+    transform.apply(image, place, scratch, out.at<std::uint8_t>(tensor_names::images));
+    const auto mask = out.at<std::int32_t>(tensor_names::masks);
+    transform.apply(labels, place, classes_, mask);
+    if (std::ranges::find(mask, unknown_class) != mask.end()) reject_label(labels, sample.labels.string());
+  }
+
+  SampleOrigin origin(std::int64_t index) const override {
+    return {.file = files_.samples[static_cast<std::size_t>(index)].image.string(), .is_picture = true};
+  }
+
+ private:
+  static void read(const std::filesystem::path& path, std::vector<std::uint8_t>& bytes) {
+    try {
+      read_file(path, bytes);
+    } catch (const Error& error) {
+      throw BadSample(error.what());
+    }
+  }
+
+  /// An error of the configuration or of all data, not of one sample: training ends.
+  [[noreturn]] void reject_label(const IndexImage& labels, const std::string& name) const {
+    const auto bad =
+        std::ranges::find_if(labels.values, [this](std::uint8_t value) { return classes_[value] == unknown_class; });
+    const auto at = bad - labels.values.begin();
+    fail("{}: label {} at column {}, row {}: expected below {}, the number of classes, or data.ignore_index", name,
+         *bad, at % labels.width, at / labels.width, info_.classes);
+  }
+
+  SegmentationFiles files_;
+  SegmentationTransform transform_;
+  std::array<std::int32_t, 256> classes_{};  // of the values in label maps
+};
+
+template <SegmentationFiles (*list)(const DataSettings& settings, Split split)>
+std::unique_ptr<Dataset> open_listed(const DataSettings& settings, Split split) {
+  require_path(settings, settings.source);
+  SegmentationFiles files = list(settings, split);
+  const DatasetInfo info = photo_info(settings, files.class_names, files.place.string());
+  return std::make_unique<SegmentationDataset>(settings, split, std::move(files), info);
+}
+
+}  // namespace
+
+std::vector<TensorSpec> with_masks(std::vector<TensorSpec> inputs, const DatasetInfo& data) {
+  const Shape& image = inputs.front().shape;
+  inputs.push_back({tensor_names::masks, DType::i32, {image[0], image[1]}, no_class, data.classes});
+  return inputs;
+}
+
+std::unique_ptr<Dataset> open_mask_folder(const DataSettings& settings, Split split) {
+  return open_listed<list_mask_folder>(settings, split);
+}
+std::unique_ptr<Dataset> open_voc_segmentation(const DataSettings& settings, Split split) {
+  return open_listed<list_voc>(settings, split);
+}
+std::unique_ptr<Dataset> open_cityscapes(const DataSettings& settings, Split split) {
+  return open_listed<list_cityscapes>(settings, split);
+}
+
+}  // namespace ptrain

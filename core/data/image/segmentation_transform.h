@@ -1,0 +1,56 @@
+// The transform from an image and its label map to a sample of segmentation: both are scaled, cropped or padded, and
+// flipped alike.
+#pragma once
+
+#include "core/data/image/png_image.h"
+#include "core/data/image/resize.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace ptrain {
+
+/// The size of an image after it is resized, in its proportions, to the largest that fits into `frame`.
+ImageSize fit_inside(int width, int height, ImageSize frame);
+
+/// The labels of an image of that size, from those of the frame that it was fitted into: each pixel's nearest.
+IndexImage restore_size(const IndexImage& frame, int width, int height);
+
+/// The place of an image in a frame: it is resized to `resized`, from (left, top) on as much as the frame holds is
+/// taken, flipped, and put at the frame's left and top; the rest is padding. A flipped frame has it at its right.
+struct FramePlacement {
+  ImageSize resized;
+  int left = 0, top = 0;
+  Mirror mirror = Mirror::no;
+};
+
+/// The label of pixels without a class, in tensors.
+inline constexpr std::int32_t no_class = -1;
+
+class SegmentationTransform {
+ public:
+  /// Training, random_resized_crop: the image is resized to fit into the frame, times a factor from 0.5 to 2, and a
+  /// random crop is flipped at random (Chen et al. 2017, "Rethinking Atrous Convolution"). crop_flip: without the
+  /// factor. none: it is resized to fit into the frame. `padding` is the colour of the rest. `augment` must not be
+  /// `automatic`.
+  SegmentationTransform(ImageSize frame, Augmentation augment, const std::array<std::uint8_t, 3>& padding)
+      : size_(frame), frame_(frame), augment_(augment), padding_(padding) {}
+
+  /// The same for images of another form. Factors of the size still refer to the first frame's.
+  SegmentationTransform in_form(const ImageForm& form) const;
+  FramePlacement plan(int width, int height, SampleRandom& random) const;
+  /// Writes the frame's pixels [height, width, 3]; linear, antialiased.
+  void apply(const DecodedImage& image, const FramePlacement& place, Scratch& scratch,
+             std::span<std::uint8_t> out) const;
+  /// Writes the frame's labels [height, width], those of the nearest pixels: `classes`[value] of each, or no_class.
+  void apply(const IndexImage& labels, const FramePlacement& place, std::span<const std::int32_t, 256> classes,
+             std::span<std::int32_t> out) const;
+
+ private:
+  ImageSize size_, frame_;
+  Augmentation augment_;
+  std::array<std::uint8_t, 3> padding_;
+};
+
+}  // namespace ptrain
