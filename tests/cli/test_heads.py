@@ -9,7 +9,7 @@ import unittest
 from program import ROOT, ProgramTest, get_figures, run
 
 WORDS = ["a", "man", "dog", "is", "eating", "running", "food", "fast", "the", "cat"]
-HEADER = "index\tgenre\tfilename\tyear\printed_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+HEADER = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
 
 
 def pairs(count, seed):
