@@ -43,7 +43,7 @@ def png(width, height, colour, black_rows=0):
 
 
 def with_chunk(image, kind, body):
-    """A PNG with one more chunk behind its header."""
+    """A PNG with one more chunk after its header."""
     return image[:33] + struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) + image[33:]
 
 

@@ -149,6 +149,8 @@ class Export(ProgramTest):
         loss = struct.unpack("<f", events[1][events[1].index(b"train/loss") + 11 :][:4])[0]
         self.assertAlmostEqual(loss, self.losses("run")[0], places=5)
         self.assertIn(b"eval/top1", events[-1])
+        self.assertIn(b"eval/macro_f1", events[-1])
+        self.assertIn(b"eval/f1", events[-1], "of two classes")
         times = [struct.unpack("<d", event[1:9])[0] for event in events]
         metrics = self.source / "metrics.jsonl"
         lines = [json.loads(line) for line in metrics.read_text().splitlines()]

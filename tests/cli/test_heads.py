@@ -9,7 +9,7 @@ import unittest
 from program import ROOT, ProgramTest, get_figures, run
 
 WORDS = ["a", "man", "dog", "is", "eating", "running", "food", "fast", "the", "cat"]
-HEADER = "index\tgenre\tfilename\tyear\printed_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+HEADER = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
 
 
 def pairs(count, seed):
@@ -206,9 +206,9 @@ class RunningText(ProgramTest):
         (full,) = texts("the cat", "--tokens", 500)
         self.assertEqual(full["input_tokens"] + full["tokens"], 32, "as many as it was trained on")
         self.assertEqual(full["reason"], "max_length")
-        told = run("infer", model, "the cat", "--tokens", 500)
-        self.assertIn("1 of 1 texts end before --tokens 500: the model reads at most 32 tokens", told.stderr)
-        self.assertIn("model.max_positions, here", told.stderr)
+        answer = run("infer", model, "the cat", "--tokens", 500)
+        self.assertIn("1 of 1 texts end before --tokens 500: the model reads at most 32 tokens", answer.stderr)
+        self.assertIn("model.max_positions, here", answer.stderr)
         for code, error, arguments in ((1, "expected 1 to 31", ["the cat sees a dog " * 3]), (1, "command line:1: is empty", [""]),
                                        (2, "--report", ["the", "--report", "r.json"]), (1, "none.txt", ["none.txt"]),
                                        (1, "expected a .txt file, a text, or - for standard input", [self.config])):

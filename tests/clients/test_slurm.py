@@ -146,7 +146,7 @@ class Slurm(ProgramTest):
         self.cluster.call("scontrol", "requeue", self.job)
         wait(lambda: self.state() == "PD", "the job is not requeued")
         done = self.steps()
-        wait(lambda: self.start() or self.steps() > done, "it does not go on", self.describe)
+        wait(lambda: self.start() or self.steps() > done, "it does not continue", self.describe)
         self.assertIn("resumed from", (self.folder / f"ptrain-{self.job}.out").read_text())
 
     def test_a_signalled_job_writes_a_checkpoint(self):
