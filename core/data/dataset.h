@@ -26,6 +26,10 @@ enum class Split { train, eval };
 /// Whether images are turned upright by their EXIF data, as PIL's ImageOps.exif_transpose does, or left as stored.
 enum class ImageOrientation { exif, stored };
 
+/// How images of any size become those of a model: resized and cropped, or resized until all of it fits, and padded
+/// (data/boxes/fit_transform.h).
+enum class ImageFit { crop, pad };
+
 struct DatasetInfo {
   DataKind kind = DataKind::image;
   std::vector<std::string> targets{tensor_names::labels};  // names of the target tensors
@@ -39,6 +43,7 @@ struct DatasetInfo {
   std::array<float, 3> mean{};
   std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
   ImageOrientation orientation = ImageOrientation::exif;
+  ImageFit fit = ImageFit::crop;
 
   // Text and tokens: ids and token types [max_length]; every id is below vocab_size.
   int max_length = 0;

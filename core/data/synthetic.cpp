@@ -203,6 +203,8 @@ std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split spli
     case DataKind::image:
       if (settings.targets == std::vector<std::string>{tensor_names::masks})
         return open_synthetic_shapes(settings, split);
+      if (settings.targets == std::vector<std::string>{tensor_names::annotations})
+        return open_synthetic_boxes(settings, split);
       return std::make_unique<SyntheticImages>(settings, split);
     case DataKind::text:
       return std::make_unique<SyntheticText>(settings, split);

@@ -1,5 +1,6 @@
-// Reads image files, folders of them, and the evaluation samples of data sets; decodes, resizes and crops them as in
+// Reads image files, folders of them, and the evaluation samples of data sets; decodes and resizes them as in
 // evaluations.
+#include "core/data/boxes/fit_transform.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
@@ -32,6 +33,12 @@ class ImageInputs final : public InferenceDataset {
   const std::string& name(std::int64_t index) const override { return image(index).name; }
   std::int32_t label(std::int64_t index) const override { return image(index).label; }
 
+  std::vector<TensorSpec> tensors(const ImageForm& form) const override {
+    std::vector<TensorSpec> all = Dataset::tensors(form);
+    if (info_.fit == ImageFit::pad) all.push_back(placement_tensor());
+    return all;
+  }
+
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const Image& one = image(index);
     try {
@@ -39,7 +46,7 @@ class ImageInputs final : public InferenceDataset {
         one.samples->load(one.index, random, scratch, out);
       } else {
         read_file(one.name, scratch.file);
-        transform_.apply_encoded(scratch.file, one.name, random, scratch, out.at<std::uint8_t>(tensor_names::images));
+        transform(one.name, random, scratch, out);
       }
       out.set(tensor_names::labels, one.label);
     } catch (const Error& error) {
@@ -48,6 +55,16 @@ class ImageInputs final : public InferenceDataset {
   }
 
  private:
+  /// Turns scratch.file into the model's input.
+  void transform(const std::string& name, SampleRandom random, Scratch& scratch, const SampleRow& out) const {
+    const auto pixels = out.at<std::uint8_t>(tensor_names::images);
+    if (info_.fit == ImageFit::crop) return transform_.apply_encoded(scratch.file, name, random, scratch, pixels);
+    const DecodedImage decoded = decode_image(scratch.file, name, scratch.pixels, info_.orientation);
+    const Placement placement = fit_into(info_.image_size, decoded.width, decoded.height);
+    fit_image(decoded, placement, info_.image_size, info_, scratch, pixels);
+    placement.write(out.at<float>(tensor_names::placements));
+  }
+
   const Image& image(std::int64_t index) const { return images_[static_cast<std::size_t>(index)]; }
 
   std::vector<Image> images_;

@@ -27,6 +27,9 @@ void ImageInput::describe(Fields& field) {
   field.any_list("stddev", stddev, {{"type", "number"}}, "divisor of the difference from the mean");
   field.maybe("orientation", orientation,
               "stored: images are read as they are stored; absent: they are turned upright by EXIF's orientation");
+  field.maybe("fit", fit,
+              "pad: images are resized until they fit into size, and padded at the right and at the bottom with the "
+              "mean colour; absent: they are resized and cropped");
 }
 
 void TextColumns::describe(Fields& field) {
@@ -155,6 +158,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     if (!document.image) fail("{}: image: missing, but {} reads images", where, document.model);
     const Key& size = *find_key("data.image_size");
     if (document.image->orientation == "stored") data.orientation = ImageOrientation::stored;
+    if (document.image->fit == "pad") data.fit = ImageFit::pad;
     data.image_size = image_size_from_json(checked(size, to_text(document.image->size), where)).value();
     data.mean = three_numbers(document.image->mean, "mean", where);
     data.stddev = three_numbers(document.image->stddev, "stddev", where);
@@ -232,8 +236,11 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   }
   if (data.kind == DataKind::image) {
     const ImageTransform transform(data.image_size, Augmentation::none);
-    document.image = {data.image_size, transform.resized_to(), data.mean, data.stddev, std::nullopt};
+    const bool pads = data.fit == ImageFit::pad;
+    const ImageSize resized_to = pads ? data.image_size : transform.resized_to();
+    document.image = {data.image_size, resized_to, data.mean, data.stddev, std::nullopt, std::nullopt};
     if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
+    if (pads) document.image->fit = "pad";
   } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
     if (find_source_row(config.data.source).entry.reads_key("data.columns.text")) {

@@ -14,11 +14,13 @@
 
 namespace ptrain {
 
-/// Preprocessing of images: resize until the image just covers `resized_to`, then crop the centre.
+/// Preprocessing of images: resize until the image just covers `resized_to`, then crop the centre; or, with `fit`,
+/// resize until all of it fits into `size` and pad.
 struct ImageInput {
   ImageSize size, resized_to;
   nlohmann::json mean, stddev;             // three numbers each
   std::optional<std::string> orientation;  // "stored": EXIF's is not applied
+  std::optional<std::string> fit;          // "pad"
 
   void describe(Fields& field);
 };
