@@ -51,6 +51,8 @@ class Blocks {
   std::uint32_t next_stream() { return ++streams_; }
   /// The model with these logits as its output.
   BuiltModel finish(ValueId logits);
+  /// The same with that name for the output, besides those set before.
+  BuiltModel finish(const char* output, ValueId value);
 
   Graph graph_;
   float dropout_, sample_dropout_;

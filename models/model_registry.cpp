@@ -12,6 +12,7 @@
 #include "models/vision/mobilenet.h"
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
+#include "models/vision/retinanet.h"
 #include "models/vision/vgg.h"
 #include "models/vision/vision_transformer.h"
 #include "models/wide_deep.h"
@@ -112,6 +113,16 @@ ModelEntry fcn_entry() {
           "ptrain"};
 }
 
+template <RetinaNetSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> retinanet(const Config& config, const DatasetInfo& data) {
+  return make_retinanet(spec(config, data));
+}
+
+ModelEntry retinanet_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
+  return {std::move(name), std::move(other_names), "RetinaNet",       DataKind::image, std::move(keys),
+          {"detection"},   MainWork::convolutions, std::move(weights)};
+}
+
 ModelEntry gpt2_entry() {
   const Keys keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
   return {"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, keys, {"language_model"}, MainWork::products, "transformers"};
@@ -172,6 +183,11 @@ const std::vector<Row>& model_rows() {
       encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
       encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
       {fcn_entry(), image<make_fcn_tiny>},
+      {retinanet_entry("retinanet_resnet50_fpn", {"RetinaNet"}, "torchvision",
+                       joined({"data.image_size", "data.augment", "model.frozen_norms"}, norm_keys)),
+       retinanet<retinanet_spec>},
+      {retinanet_entry("retinanet_tiny", {}, "ptrain", joined({"data.image_size", "data.augment"}, norm_keys)),
+       retinanet<retinanet_tiny_spec>},
       {wide_deep_entry(), wide_deep},
       {gpt2_entry(), gpt2},
   };

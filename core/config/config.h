@@ -22,6 +22,7 @@ struct ModelConfig {
   Stem stem = Stem::automatic;          // automatic: small for images of 64 px and below
   bool blur_pool = false;               // low-pass filter before downsampling (Zhang 2019)
   bool zero_init_residual = true;       // each residual branch starts at zero (Goyal et al. 2017)
+  bool frozen_norms = true;             // batch norms of a detector's body stay as its weights have them
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::automatic;  // automatic: as the weights' config.json says, else erf
   double dropout = 0.1;

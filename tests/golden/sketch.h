@@ -44,6 +44,10 @@ std::vector<std::uint8_t> images(int step, int batch, int size);
 /// labels [batch] of batch `step`.
 std::vector<std::int32_t> labels(int step, int batch, int classes);
 
+inline constexpr int objects_per_image = 3;
+/// Objects of batch `step`, image by image: class, left, top, width, height.
+std::vector<std::array<std::int64_t, 5>> objects(int step, int batch, int size, int classes);
+
 struct TextBatch {
   std::vector<std::int32_t> ids, token_types;  // [batch, length]
   std::vector<std::int32_t> lengths;           // [batch]

@@ -1,5 +1,6 @@
 #include "core/train/schedule.h"
 
+#include "core/train/phases.h"
 #include "core/train/settings.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,37 @@
+// Metrics of detection: COCO's.
+#pragma once
+
+#include "core/tasks/detection/mean_average_precision.h"
+#include "core/tasks/metrics.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace ptrain {
+
+/// The detections in a row of `detections` [D, 6], in px of the original image, which `placement` (core/data/boxes/
+/// fit_transform.h; empty: the model's input is the image) was made from.
+std::vector<DetectedBox> read_detections(std::span<const float> detections, std::span<const float> placement);
+
+class DetectionMetrics final : public Metrics {
+ public:
+  static std::vector<MetricInfo> infos();
+
+  /// Images without annotations in the batch are skipped.
+  void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
+  std::vector<double> state() const override;
+  void merge(std::span<const double> state) override;
+  std::int64_t samples() const override { return samples_; }
+  double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
+  std::vector<MetricValue> values() const override;
+  std::string signature() const override { return MeanAveragePrecision::signature(); }
+
+ private:
+  MeanAveragePrecision precision_;
+  std::int64_t samples_ = 0;
+  double loss_sum_ = 0;
+  bool has_loss_ = false;
+};
+
+}  // namespace ptrain
