@@ -6,7 +6,7 @@
 namespace ptrain {
 namespace {
 
-constexpr auto columns = static_cast<std::size_t>(annotation_columns);
+constexpr auto row_size = static_cast<std::size_t>(annotation_columns);
 constexpr std::int64_t no_object = -1;  // in the first column
 
 std::int64_t to_bits(double value) { return std::bit_cast<std::int64_t>(value); }
@@ -15,20 +15,20 @@ double from_bits(std::int64_t bits) { return std::bit_cast<double>(bits); }
 }  // namespace
 
 void write_objects(std::span<const AnnotatedObject> objects, std::span<std::int64_t> rows) {
-  invariant(objects.size() * columns <= rows.size(), "a sample has more objects than rows");
+  invariant(objects.size() * row_size <= rows.size(), "a sample has more objects than rows");
   std::ranges::fill(rows, no_object);
   for (const AnnotatedObject& one : objects) {
-    const std::array<std::int64_t, columns> row{one.label,           to_bits(one.box[0]), to_bits(one.box[1]),
-                                                to_bits(one.box[2]), to_bits(one.box[3]), to_bits(one.area),
-                                                one.crowd ? 1 : 0};
+    const std::array<std::int64_t, row_size> row{one.label,           to_bits(one.box[0]), to_bits(one.box[1]),
+                                                 to_bits(one.box[2]), to_bits(one.box[3]), to_bits(one.area),
+                                                 one.crowd ? 1 : 0};
     std::ranges::copy(row, rows.begin());
-    rows = rows.subspan(columns);
+    rows = rows.subspan(row_size);
   }
 }
 
 std::vector<AnnotatedObject> read_objects(std::span<const std::int64_t> rows) {
   std::vector<AnnotatedObject> objects;
-  for (; rows.size() >= columns && rows[0] != no_object; rows = rows.subspan(columns)) {
+  for (; rows.size() >= row_size && rows[0] != no_object; rows = rows.subspan(row_size)) {
     objects.push_back({static_cast<std::int32_t>(rows[0]),
                        {from_bits(rows[1]), from_bits(rows[2]), from_bits(rows[3]), from_bits(rows[4])},
                        from_bits(rows[5]),
