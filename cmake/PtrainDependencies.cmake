@@ -17,6 +17,7 @@ ptrain_find(CLI11 libcli11-dev)
 ptrain_find(JPEG libjpeg-dev)
 ptrain_find(PNG libpng-dev)
 ptrain_find(ZLIB zlib1g-dev)
+ptrain_find(pugixml libpugixml-dev)
 # The newer oneDNN that scripts/install_deps.sh unpacks from its package is preferred to the system's.
 list(PREPEND CMAKE_PREFIX_PATH ${CMAKE_SOURCE_DIR}/.deps/onednn)
 ptrain_find(dnnl libdnnl-dev)

@@ -63,8 +63,10 @@ ValueId Blocks::sample_dropout(const std::string& name, ValueId x, float share) 
   return add(name, std::make_shared<Dropout>(DropoutAttributes{p, next_stream(), DropoutUnit::sample}), {x, rng_});
 }
 
-BuiltModel Blocks::finish(ValueId logits) {
-  graph_.set_output(tensor_names::logits, logits);
+BuiltModel Blocks::finish(ValueId logits) { return finish(tensor_names::logits, logits); }
+
+BuiltModel Blocks::finish(const char* output, ValueId value) {
+  graph_.set_output(output, value);
   return {std::move(graph_), std::move(variables_)};
 }
 

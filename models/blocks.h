@@ -64,6 +64,8 @@ class Blocks {
   }
   /// The model with these logits as its output.
   BuiltModel finish(ValueId logits);
+  /// The same with that name for the output, besides those set before.
+  BuiltModel finish(const char* output, ValueId value);
 
   Graph graph_;
   float dropout_, sample_dropout_;

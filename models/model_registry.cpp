@@ -13,6 +13,7 @@
 #include "models/vision/mobilenet.h"
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
+#include "models/vision/retinanet.h"
 #include "models/vision/vgg.h"
 #include "models/vision/vision_transformer.h"
 #include "models/wide_deep.h"
@@ -97,6 +98,11 @@ std::unique_ptr<Model> wide_deep(const Config& config, const DatasetInfo& data) 
   return make_wide_deep(wide_deep_spec(config, data));
 }
 
+template <RetinaNetSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> retinanet(const Config& config, const DatasetInfo& data) {
+  return make_retinanet(spec(config, data));
+}
+
 std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
@@ -130,6 +136,11 @@ ModelEntry deeplab_entry(std::string name, std::vector<std::string> other_names,
                   "model.output_stride", "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
   return {std::move(name),  std::move(other_names), "DeepLab",         DataKind::image, keys,
           {"segmentation"}, MainWork::convolutions, std::move(weights)};
+}
+
+ModelEntry retinanet_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
+  return {std::move(name), std::move(other_names), "RetinaNet",       DataKind::image, std::move(keys),
+          {"detection"},   MainWork::convolutions, std::move(weights)};
 }
 
 ModelEntry gpt2_entry() {
@@ -195,6 +206,11 @@ const std::vector<Row>& model_rows() {
       {deeplab_entry("deeplabv3p_resnet50", {"DeepLabV3P"}, "VainF DeepLabV3Plus-Pytorch"),
        deeplab<DeepLabForm::v3_plus>},
       {fcn_entry(), image<make_fcn_tiny>},
+      {retinanet_entry("retinanet_resnet50_fpn", {"RetinaNet"}, "torchvision",
+                       concatenate({"data.image_size", "data.augment", "model.frozen_norms"}, norm_keys)),
+       retinanet<retinanet_spec>},
+      {retinanet_entry("retinanet_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
+       retinanet<retinanet_tiny_spec>},
       {wide_deep_entry(), wide_deep},
       {gpt2_entry(), gpt2},
   };

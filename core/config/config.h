@@ -24,6 +24,7 @@ struct ModelConfig {
   std::int64_t output_stride = 0;       // deeplab: 8 or 16; 0: the model's own
   bool blur_pool = false;               // low-pass filter before downsampling (Zhang 2019)
   bool zero_init_residual = true;       // each residual branch starts at zero (Goyal et al. 2017)
+  bool frozen_norms = true;             // batch norms of a detector's body stay as its weights have them
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::automatic;  // automatic: as the weights' config.json says, else erf
   double dropout = 0.1;

@@ -62,6 +62,10 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
           .between(0, 16),
       model_key("zero_init_residual", &ModelConfig::zero_init_residual,
                 "start each residual branch at zero (as torchvision's option of that name)"),
+      model_key(
+          "frozen_norms", &ModelConfig::frozen_norms,
+          "a detector's batch norms keep the statistics, scales and offsets of model.weights; false to train them, "
+          "as is needed without weights"),
       model_key("attention", &ModelConfig::attention,
                 "flash: tiled, without the score matrix; flash_mask: as flash, with the CPU's dropout mask where flash "
                 "leaves it "

@@ -26,13 +26,13 @@ enum class Split { train, eval };
 /// Whether images are turned upright by their EXIF data, as PIL's ImageOps.exif_transpose does, or left as stored.
 enum class ImageOrientation { exif, stored };
 
-/// Whether `target` is all that is learnt: values make the labels numbers, masks a class per pixel.
+/// Whether `target` is all that is learnt: values make the labels numbers, masks a class per pixel, annotations boxes.
 inline bool learns(const std::vector<std::string>& targets, std::string_view target) {
   return targets.size() == 1 && targets.front() == target;
 }
 
 /// How images of another size are brought to a model's in evaluation: resized to cover it and cropped to the centre, or
-/// resized to fit into it and padded at the right and the bottom.
+/// resized to fit into it and padded at the right and the bottom (data/image/framing.h).
 enum class ImageFraming { crop, pad };
 
 struct DatasetInfo {

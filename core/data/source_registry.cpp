@@ -111,6 +111,30 @@ std::vector<DataSourceRow> image_rows() {
   };
 }
 
+std::vector<DataSourceRow> box_rows() {
+  using enum SampleForm;
+  const Keys keys = joined(file_keys(), {"data.train_file", "data.dev_file"});
+  return {
+      {{.name = "coco",
+        .gives = {image},
+        .help =
+            "images with boxes in COCO's form: data.path/annotations/instances_{train,val}*.json (or data.train_file "
+            "and data.dev_file) and images in folders beside them; data.split.dev without val",
+        .keys = keys,
+        .can_split = true,
+        .targets = {tensor_names::annotations}},
+       open_coco},
+      {{.name = "voc",
+        .gives = {image},
+        .help = "images with boxes in PASCAL VOC's form: data.path/JPEGImages, Annotations and "
+                "ImageSets/Main/{train,val}.txt (or data.train_file and data.dev_file); data.split.dev without val",
+        .keys = keys,
+        .can_split = true,
+        .targets = {tensor_names::annotations}},
+       open_voc},
+  };
+}
+
 std::vector<DataSourceRow> other_rows() {
   using enum SampleForm;
   const Keys split_file_keys = joined(file_keys(), {"data.train_file", "data.dev_file"});
@@ -150,11 +174,11 @@ std::vector<DataSourceRow> other_rows() {
        open_criteo},
       {{.name = "synthetic",
         .gives = {image, clip, text, table, tokens},
-        .help = "synthetic images, clips or text with classes, images with a class for each pixel, clicks, or running "
-                "tokens, all of them learnable; "
-                "reads no file",
+        .help =
+            "synthetic images, clips or text with classes, images with a class for each pixel or with boxes, clicks, "
+            "or running tokens, all of them learnable; reads no file",
         .keys = {"data.synthetic_samples"},
-        .targets = {tensor_names::labels, tensor_names::masks}},
+        .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations}},
        open_synthetic},
   };
 }
@@ -164,6 +188,7 @@ std::vector<DataSourceRow> other_rows() {
 const std::vector<DataSourceRow>& data_source_rows() {
   static const std::vector<DataSourceRow> all = [] {
     std::vector<DataSourceRow> rows = image_rows();
+    for (DataSourceRow& row : box_rows()) rows.push_back(std::move(row));
     for (DataSourceRow& row : other_rows()) rows.push_back(std::move(row));
     return rows;
   }();

@@ -27,11 +27,16 @@ std::unique_ptr<Dataset> open_cityscapes(const DataSettings& settings, Split spl
 std::unique_ptr<Dataset> open_web_dataset(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tf_record(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
+/// Also throws as parse_coco does, and Error{failed} naming the folders where the images were looked for.
+std::unique_ptr<Dataset> open_coco(const DataSettings& settings, Split split);
+/// Also throws as parse_voc does.
+std::unique_ptr<Dataset> open_voc(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
 /// Generates data of settings.synthetic_kind from random numbers.
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
+/// With masks or annotations, as settings.targets say.
 std::unique_ptr<Dataset> open_synthetic_shapes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
 

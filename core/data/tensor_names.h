@@ -12,11 +12,13 @@ inline constexpr const char* token_types = "token_type_ids";     // i32 [N,S], o
 inline constexpr const char* lengths = "lengths";                // i32 [N], tokens of each sequence
 inline constexpr const char* dense_features = "dense_features";  // f32 [N,D], of a table's rows
 inline constexpr const char* categorical_features = "categorical_features";  // i32 [N,K], of a table's rows
+inline constexpr const char* placements = "placements";  // f32 [N,5], of padded images (data/image/framing.h)
 
 // Targets.
 inline constexpr const char* labels = "labels";              // i32 [N]; -1 marks rows without a sample
 inline constexpr const char* values = "values";              // f32 [N]; NaN marks rows without a sample
 inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class per pixel; -1: none
+inline constexpr const char* annotations = "annotations";    // i64 [N,M,7], objects (data/boxes/annotated_images.h)
 inline constexpr const char* next_tokens = "next_tokens";    // i32 [N*S]; -1 marks tokens without a next one
 inline constexpr const char* mixup_labels = "mixup_labels";  // i32 [N], of the second sample in mixed rows
 inline constexpr const char* mixup_lambda = "mixup_lambda";  // f32 [1], weight of the loss by `labels` then
@@ -36,7 +38,10 @@ inline constexpr const char* rng = "rng";                      // i64 [3] = {see
 inline constexpr const char* loss = "loss";      // f32 []
 inline constexpr const char* logits = "logits";  // [N,classes]; values [N,1]; one logit of two classes [N,1]; language
                                                  // models [N,S,ids], deployed [N,ids] of the token after each text
-inline constexpr const char* auxiliary = "auxiliary";          // as logits, from intermediate features, in training
+inline constexpr const char* auxiliary = "auxiliary";        // as logits, from intermediate features, in training
+inline constexpr const char* class_logits = "class_logits";  // [N,A,classes] of anchors A
+inline constexpr const char* box_deltas = "box_deltas";      // [N,A,4], boxes relative to anchors
+inline constexpr const char* detections = "detections";  // f32 [N,D,6]: x0, y0, x1, y1, score, class; class -1: none
 inline constexpr const char* probabilities = "probabilities";  // f32 [N,classes], added for deployed models
 
 /// The name by which a tensor is known; version 0.1.0 called a table's features "numbers" and "categories", which its

@@ -1,10 +1,10 @@
-// Reads image files, folders of them, and the evaluation samples of data sets; decodes, resizes and crops them as in
-// evaluations.
+// Reads image files, folders of them, and the evaluation samples of data sets; decodes them, and resizes and crops or
+// pads them as in evaluations.
 #include "core/data/file_bytes.h"
+#include "core/data/image/framing.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/random_erasing.h"
-#include "core/data/image/segmentation_transform.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"
@@ -26,9 +26,7 @@ struct Image {
 class ImageInputs final : public InferenceDataset {
  public:
   ImageInputs(const DatasetInfo& data, std::vector<Image> images)
-      : images_(std::move(images)),
-        crop_(data.image_size, Augmentation::none, data.orientation),
-        pad_(data.image_size, Augmentation::none, mean_colour(data)) {
+      : images_(std::move(images)), crop_(data.image_size, Augmentation::none, data.orientation) {
     info_ = data;
   }
 
@@ -36,14 +34,22 @@ class ImageInputs final : public InferenceDataset {
   const std::string& name(std::int64_t index) const override { return image(index).name; }
   std::int32_t label(std::int64_t index) const override { return image(index).label; }
 
+  std::vector<TensorSpec> tensors(const ImageForm& form) const override {
+    std::vector<TensorSpec> all = Dataset::tensors(form);
+    if (pads()) all.push_back(placement_tensor());
+    return all;
+  }
+
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const Image& one = image(index);
     try {
       if (one.samples != nullptr) {
         one.samples->load(one.index, random, scratch, out);
+        const ImageSize size = info_.image_size;
+        if (pads()) write_placement(fit_inside(size, size), out.at<float>(tensor_names::placements));
       } else {
         read_file(one.name, scratch.file);
-        transform(one.name, random, scratch, out.at<std::uint8_t>(tensor_names::images));
+        transform(one.name, random, scratch, out);
       }
       out.set(tensor_names::labels, one.label);
     } catch (const Error& error) {
@@ -54,16 +60,20 @@ class ImageInputs final : public InferenceDataset {
  private:
   const Image& image(std::int64_t index) const { return images_[static_cast<std::size_t>(index)]; }
 
-  /// The bytes of the image are in scratch.file.
-  void transform(const std::string& name, SampleRandom random, Scratch& scratch, std::span<std::uint8_t> out) const {
-    if (info_.framing == ImageFraming::crop) return crop_.apply_encoded(scratch.file, name, random, scratch, out);
-    const DecodedImage image = decode_image(scratch.file, name, scratch.pixels, info_.orientation);
-    pad_.apply(image, pad_.plan(image.width, image.height, random), scratch, out);
+  bool pads() const { return info_.framing == ImageFraming::pad; }
+
+  /// Turns scratch.file into the model's input.
+  void transform(const std::string& name, SampleRandom random, Scratch& scratch, const SampleRow& out) const {
+    const auto pixels = out.at<std::uint8_t>(tensor_names::images);
+    if (!pads()) return crop_.apply_encoded(scratch.file, name, random, scratch, pixels);
+    const DecodedImage decoded = decode_image(scratch.file, name, scratch.pixels, info_.orientation);
+    const FramePlacement place = fit_inside(decoded.size(), info_.image_size);
+    place_image(decoded, place, info_.image_size, mean_colour(info_), scratch, pixels);
+    write_placement(place, out.at<float>(tensor_names::placements));
   }
 
   std::vector<Image> images_;
   ImageTransform crop_;
-  SegmentationTransform pad_;
 };
 
 /// Maps the samples' labels to the model's classes: by name or, where either side has no names, by number.

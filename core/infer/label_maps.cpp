@@ -51,7 +51,7 @@ void LabelMapFolder::write(const std::string& image, const IndexImage& map) {
   std::vector<std::uint8_t> bytes, pixels;
   read_file(image, bytes);
   const DecodedImage decoded = decode_image(bytes, image, pixels, data_.orientation);
-  const IndexImage labels = restore_size(map, decoded.width, decoded.height);
+  const IndexImage labels = restore_size(map, decoded.size());
   const auto colours = voc_palette(static_cast<std::size_t>(data_.classes));
   const fs::path name = find_free(fs::path(image).stem().string());
   write_png(fs::path(name) += ".png", encode_png_indices(labels, colours));

@@ -42,6 +42,7 @@
   OP(conv2d_grad_bias)              \
   OP(conv2d_grad_input)             \
   OP(conv2d_grad_weight)            \
+  OP(detect_objects)                \
   OP(dropout)                       \
   OP(dropout_add_layer_norm)        \
   OP(dropout_add_layer_norm_grad)   \
@@ -86,6 +87,8 @@
   OP(scale_channels)                \
   OP(scale_channels_grad)           \
   OP(scatter_add)                   \
+  OP(sigmoid_focal_loss)            \
+  OP(sigmoid_focal_loss_grad)       \
   OP(slice)                         \
   OP(slice_grad)                    \
   OP(softmax_cross_entropy)         \

@@ -85,6 +85,7 @@ void Evaluation::describe(Fields& field) {
   field("names", names, "names of the metrics in display order, the primary one first");
   field("metrics", by_name, "by name");
   field("eval_samples", eval_samples, "");
+  field.maybe("signature", signature, "settings that the metrics depend on; absent: there are none");
   std::vector<MetricValue> ordered;
   for (const std::string& name : names) {
     const auto found = by_name.find(name);

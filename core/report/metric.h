@@ -58,7 +58,8 @@ struct MetricValue : MetricInfo {
 struct Evaluation {
   std::vector<MetricValue> metrics;  // the first is the primary one, which gates test
   std::int64_t eval_samples = 0;
-  std::string primary_pointer;  // place of the primary metric in the source document; empty: as written
+  std::optional<std::string> signature = {};  // settings of the metrics
+  std::string primary_pointer;                // place of the primary metric in the source document; empty: as written
 
   /// Null without metrics.
   const MetricValue* primary() const { return metrics.empty() ? nullptr : &metrics.front(); }

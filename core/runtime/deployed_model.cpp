@@ -178,7 +178,8 @@ Graph DeployedModel::build(const Bucket& bucket) {
   PipelineOptions options;
   options.amp = options_.amp;
   options.quantization = scheme_;
-  const Graph forward = model_.build(bucket, Mode::deployment);
+  Graph forward = model_.build(bucket, Mode::deployment);
+  task_.postprocess(forward);
   output_names_ = names_of_outputs(forward);
   DeployedGraph deployed = build_deployed_graph(forward, output_names_, options);
   folded_ = std::move(deployed.folded);

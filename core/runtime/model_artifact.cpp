@@ -238,7 +238,8 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   if (data.kind == DataKind::image) {
     const bool pads = data.framing == ImageFraming::pad;
     const ImageTransform transform(data.image_size, Augmentation::none);
-    document.image = {data.image_size, pads ? data.image_size : transform.resized_to(), data.mean, data.stddev, {}, {}};
+    const ImageSize resized_to = pads ? data.image_size : transform.resized_to();
+    document.image = {data.image_size, resized_to, data.mean, data.stddev, std::nullopt, std::nullopt};
     if (pads) document.image->framing = "pad";
     if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
   } else if (data.kind != DataKind::table) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace ptrain {
@@ -37,12 +38,15 @@ class Metrics {
   virtual std::vector<MetricValue> values() const = 0;
   /// Per-class results, for tasks with classes.
   virtual std::optional<ClassificationReport> details() const { return std::nullopt; }
+  /// The settings that values depend on, on one line, where other programs have others; empty: none.
+  virtual std::string signature() const { return {}; }
 
   /// The results in the form of reports.
   Evaluation evaluation() const {
     Evaluation evaluation;
     evaluation.metrics = values();
     evaluation.eval_samples = samples();
+    if (std::string settings = signature(); !settings.empty()) evaluation.signature = std::move(settings);
     return evaluation;
   }
 };

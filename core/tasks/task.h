@@ -51,6 +51,8 @@ class Task {
   virtual std::vector<Loss> add_losses(Graph& graph, Mode mode) const = 0;
   /// Whether a model's outputs are read in that mode; if not, their memory may be reused.
   virtual bool reads_outputs(Mode /*mode*/) const { return true; }
+  /// Adds to an evaluated or deployed graph what is computed from the model's outputs, and may replace them by it.
+  virtual void postprocess(Graph& /*graph*/) const {}
   /// Computes targets that samples do not store, for the rows of a batch.
   virtual void collate(Batch& /*batch*/) const {}
 

@@ -6,7 +6,7 @@
 #include "core/ops/image/global_average_pool.h"
 #include "core/ops/image/resize_bilinear.h"
 #include "core/ops/tensor/reshape.h"
-#include "models/vision/resnet_blocks.h"
+#include "models/vision/resnet_body.h"
 
 #include <algorithm>
 #include <utility>
@@ -30,9 +30,9 @@ void name_parts(ModelVariable& variable, const std::vector<std::string>& final_l
   file.part = is_final ? WeightMapping::Part::classifier : WeightMapping::Part::head;
 }
 
-class DeepLabBuilder final : public ResNetBlocks {
+class DeepLabBuilder final : public ResNetBody {
  public:
-  DeepLabBuilder(const DeepLabSpec& spec, Mode mode) : ResNetBlocks(spec, mode, "backbone."), spec_(spec) {}
+  DeepLabBuilder(const DeepLabSpec& spec, Mode mode) : ResNetBody(spec, mode, "backbone."), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
     if (training() && batch.rows < 2) {
@@ -40,9 +40,8 @@ class DeepLabBuilder final : public ResNetBlocks {
           "data.batch_size: expected at least 2 for DeepLab, which normalises the means of the images of a batch");
     }
     const ImageSize size = image_size(batch);
-    const ValueId low = layer(1, stem(inputs(batch)));
-    const ValueId middle = layer(3, layer(2, low));
-    const ValueId high = layer(4, middle);
+    const std::array<ValueId, 4> maps = body(inputs(batch));
+    const ValueId low = maps[0], middle = maps[2], high = maps[3];
     std::vector<std::string> final_layers;
     ValueId logits = no_value;
     if (spec_.deeplab == DeepLabForm::v3) {

@@ -1,9 +1,9 @@
-// ResNet as a graph builder; variables have torchvision's names, and in files of clip models mmaction2's.
+// ResNet with a classifier; variables have torchvision's names, and in files of clip models mmaction2's.
 #include "models/vision/resnet.h"
 
 #include "core/base/errors.h"
 #include "core/config/model_catalog.h"
-#include "models/vision/resnet_blocks.h"
+#include "models/vision/resnet_body.h"
 
 #include <algorithm>
 
@@ -32,21 +32,20 @@ void name_for_segments(ModelVariable& variable) {
   }
 }
 
-class ResNetBuilder final : public ResNetBlocks {
+class ResNetBuilder final : public ResNetBody {
  public:
-  ResNetBuilder(const ResNetSpec& spec, Mode mode) : ResNetBlocks(spec, mode), segments_(spec.segments) {}
+  ResNetBuilder(const ResNetSpec& spec, Mode mode) : ResNetBody(spec, mode), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
-    const std::int64_t frames = std::max<std::int64_t>(1, segments_);
-    ValueId x = stem(inputs(batch, frames));
-    for (int stage = 1; stage <= 4; ++stage) x = layer(stage, x);
-    BuiltModel built = finish(pooled_classifier("avgpool", "fc", x, frames));
-    if (segments_ > 0) std::for_each(built.variables.begin(), built.variables.end(), name_for_segments);
+    const std::int64_t frames = std::max<std::int64_t>(1, spec_.segments);
+    const ValueId features = body(inputs(batch, frames)).back();
+    BuiltModel built = finish(pooled_classifier("avgpool", "fc", features, frames));
+    if (spec_.segments > 0) std::for_each(built.variables.begin(), built.variables.end(), name_for_segments);
     return built;
   }
 
  private:
-  std::int64_t segments_;
+  const ResNetSpec& spec_;
 };
 
 std::string resnet_name(const ResNetSpec& spec) {

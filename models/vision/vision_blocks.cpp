@@ -11,6 +11,9 @@
 #include "core/ops/image/normalize_image.h"
 #include "core/ops/image/scale_channels.h"
 #include "core/ops/normalization/batch_norm.h"
+#include "core/ops/tensor/binary.h"
+#include "core/ops/tensor/reshape.h"
+#include "core/ops/tensor/unary.h"
 
 #include <cmath>
 
@@ -33,6 +36,15 @@ ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_
   return variable;
 }
 
+Conv2dAttributes conv_attributes(const ConvSpec& spec) {
+  Conv2dAttributes attrs;
+  attrs.stride = spec.stride;
+  attrs.padding = spec.padding.value_or(spec.kernel / 2 * spec.dilation);
+  attrs.groups = spec.groups;
+  attrs.dilation = spec.dilation;
+  return attrs;
+}
+
 }  // namespace
 
 std::int64_t multiple_of_eight(double channels) {
@@ -53,24 +65,55 @@ ValueId VisionBlocks::inputs(const Bucket& batch, std::int64_t frames) {
   return images_;
 }
 
-ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
+ValueId VisionBlocks::declare_filters(const std::string& name, ValueId x, const ConvSpec& spec) {
   const std::int64_t in_files = x == images_ ? image_channels : channels(x);
-  std::vector<ValueId> inputs{
-      x, parameter(filters(name + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups))};
+  return parameter(filters(name + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups));
+}
+
+ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
+  std::vector<ValueId> inputs{x, declare_filters(name, x, spec)};
   if (spec.bias == ConvBias::zero) {
     inputs.push_back(parameter(make_variable(name + ".bias", Shape{spec.channels}, constant_start(0))));
   }
-  Conv2dAttributes attrs;
-  attrs.stride = spec.stride;
-  attrs.padding = spec.padding.value_or(spec.kernel / 2 * spec.dilation);
-  attrs.groups = spec.groups;
-  attrs.dilation = spec.dilation;
-  return add(name, std::make_shared<Conv2d>(attrs), std::move(inputs));
+  return add(name, std::make_shared<Conv2d>(conv_attributes(spec)), std::move(inputs));
+}
+
+SharedConvolution VisionBlocks::shared_convolution(const std::string& name, std::int64_t inputs, const ConvSpec& spec,
+                                                   const Initializer& start, float bias) {
+  ModelVariable weight = filters(name + ".weight", spec, inputs, inputs);
+  weight.initializer = start;
+  const ValueId declared = parameter(std::move(weight));
+  return {declared, parameter(make_variable(name + ".bias", Shape{spec.channels}, constant_start(bias))), spec.kernel,
+          spec.stride};
+}
+
+ValueId VisionBlocks::apply(const std::string& name, const SharedConvolution& convolution, ValueId x) {
+  const ConvSpec spec{.channels = 0, .kernel = convolution.kernel, .stride = convolution.stride};
+  return add(name, std::make_shared<Conv2d>(conv_attributes(spec)), {x, convolution.filters, convolution.bias});
 }
 
 ValueId VisionBlocks::conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
                                 NormStart start) {
+  if (norms_ == Norms::frozen && training()) return frozen_conv_norm(conv, norm, x, spec, start);
   return batch_norm(norm, convolution(conv, x, spec), start);
+}
+
+ValueId VisionBlocks::frozen_conv_norm(const std::string& conv, const std::string& norm, ValueId x,
+                                       const ConvSpec& spec, NormStart start) {
+  const ValueId weight = declare_filters(conv, x, spec);
+  const NormVariables v = norm_variables(norm, spec.channels, start);
+  const auto combine = [&](const char* part, BinaryFunction function, ValueId a, ValueId b) {
+    return add(norm + part, std::make_shared<Binary>(function), {a, b});
+  };
+  const auto shift = std::make_shared<Unary>(UnaryAttributes{UnaryFunction::affine, {1, norm_epsilon_}});
+  const ValueId deviation = add(norm + ".deviation", std::make_shared<Unary>(UnaryAttributes{UnaryFunction::rsqrt}),
+                                {add(norm + ".variance", shift, {v.variance})});
+  const ValueId scale = combine(".scale", BinaryFunction::mul, v.scale, deviation);
+  const ValueId offset =
+      combine(".offset", BinaryFunction::sub, v.offset, combine(".shift", BinaryFunction::mul, v.mean, scale));
+  const ValueId by_filter = add(norm + ".by_filter", std::make_shared<Reshape>(Shape{spec.channels, 1, 1, 1}), {scale});
+  const ValueId scaled = combine(".filters", BinaryFunction::mul, weight, by_filter);
+  return add(conv, std::make_shared<Conv2d>(conv_attributes(spec)), {x, scaled, offset});
 }
 
 ValueId VisionBlocks::conv_norm_relu(const std::string& conv, const std::string& norm, ValueId x,
@@ -106,20 +149,30 @@ ValueId VisionBlocks::gelu_layers(const std::string& first, const std::string& s
   return dense(second, y, channels(x));
 }
 
-ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart start) {
-  const Shape width{channels(x)};
+VisionBlocks::NormVariables VisionBlocks::norm_variables(const std::string& name, std::int64_t channels,
+                                                         NormStart start) {
+  const Shape width{channels};
   const Initializer one = constant_start(1), zero = constant_start(0);
+  ModelVariable scale = make_variable(name + ".weight", width, start == NormStart::one ? one : zero);
+  ModelVariable offset = make_variable(name + ".bias", width, zero);
+  ModelVariable running_mean = make_variable(name + ".running_mean", width, zero);
+  const bool frozen = norms_ == Norms::frozen;
+  if (!frozen) running_mean.files.front().step_counter = name + ".num_batches_tracked";
+  NormVariables variables{};
+  variables.scale = frozen ? state(std::move(scale)) : parameter(std::move(scale));
+  variables.offset = frozen ? state(std::move(offset)) : parameter(std::move(offset));
+  variables.mean = state(std::move(running_mean));
+  variables.variance = state(make_variable(name + ".running_var", width, one));
+  return variables;
+}
+
+ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart start) {
   BatchNorm::Attributes attrs;
   attrs.epsilon = norm_epsilon_;
   attrs.momentum = norm_momentum_;
-  attrs.training = training();
-  const ValueId scale = parameter(make_variable(name + ".weight", width, start == NormStart::one ? one : zero));
-  const ValueId offset = parameter(make_variable(name + ".bias", width, zero));
-  ModelVariable running_mean = make_variable(name + ".running_mean", width, zero);
-  running_mean.files.front().step_counter = name + ".num_batches_tracked";
-  const ValueId mean = state(std::move(running_mean));
-  const ValueId variance = state(make_variable(name + ".running_var", width, one));
-  return add(name, std::make_shared<BatchNorm>(attrs), {x, scale, offset, mean, variance});
+  attrs.training = training() && norms_ == Norms::batch;
+  const NormVariables v = norm_variables(name, channels(x), start);
+  return add(name, std::make_shared<BatchNorm>(attrs), {x, v.scale, v.offset, v.mean, v.variance});
 }
 
 ValueId VisionBlocks::activate(Activation activation, const std::string& name, ValueId x) {

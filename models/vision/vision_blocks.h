@@ -23,8 +23,17 @@ struct ConvSpec {
   int dilation = 1;                     // distance of a filter's pixels
 };
 
+/// A convolution with a bias that may be applied to several tensors.
+struct SharedConvolution {
+  ValueId filters, bias;
+  int kernel, stride;
+};
+
 /// Initial scale of a norm: 1, or 0 for a residual branch that starts as zero (Goyal et al. 2017).
 enum class NormStart { one, zero };
+
+/// Whether norms follow the batches' statistics, or stay as their weights are (torchvision's FrozenBatchNorm2d).
+enum class Norms { batch, frozen };
 
 /// Squeeze and excitation (Hu et al. 2018). Both layers are 1x1 convolutions with a bias in files.
 struct SqueezeExcite {
@@ -42,8 +51,8 @@ std::int64_t multiple_of_eight(double channels);
 class VisionBlocks : public Blocks {
  public:
   /// `spec` must outlive this.
-  VisionBlocks(const ImageSpec& spec, Mode mode)
-      : Blocks(mode, spec.dropout, spec.stochastic_depth), image_spec_(spec) {}
+  VisionBlocks(const ImageSpec& spec, Mode mode, Norms norms = Norms::batch)
+      : Blocks(mode, spec.dropout, spec.stochastic_depth), image_spec_(spec), norms_(norms) {}
 
  protected:
   /// The batch's size if given, else the specification's.
@@ -59,6 +68,10 @@ class VisionBlocks : public Blocks {
 
   /// Filters initialised by He et al. 2015 use fan-out, as in torchvision.
   ValueId convolution(const std::string& name, ValueId x, const ConvSpec& spec);
+  /// Declares a convolution of `inputs` channels whose filters start by `filters` and whose bias is `bias` at first.
+  SharedConvolution shared_convolution(const std::string& name, std::int64_t inputs, const ConvSpec& spec,
+                                       const Initializer& filters, float bias = 0);
+  ValueId apply(const std::string& name, const SharedConvolution& convolution, ValueId x);
   /// Convolution and batch norm.
   ValueId conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
                     NormStart start = NormStart::one);
@@ -103,10 +116,20 @@ class VisionBlocks : public Blocks {
   float norm_epsilon_ = 1e-5f, norm_momentum_ = 0.1f;  // of every batch norm
 
  private:
+  struct NormVariables {
+    ValueId scale, offset, mean, variance;
+  };
+  NormVariables norm_variables(const std::string& name, std::int64_t channels, NormStart start);
+  /// A convolution followed by a frozen norm, in training: the norm is computed with the filters, which have fewer
+  /// elements than its input.
+  ValueId frozen_conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
+                           NormStart start);
+  ValueId declare_filters(const std::string& name, ValueId x, const ConvSpec& spec);
   /// A linear layer that is a 1x1 convolution in files.
   ValueId pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs);
 
   const ImageSpec& image_spec_;
+  Norms norms_;
   ValueId images_ = no_value;  // normalised
 };
 

@@ -1,6 +1,8 @@
 #include "tests/golden/golden_run.h"
 
 #include "core/base/errors.h"
+#include "core/data/boxes/annotated_images.h"
+#include "core/data/image/framing.h"
 #include "core/data/tensor_names.h"
 #include "core/io/safetensors.h"
 #include "core/ops/sparse/sparse_update.h"
@@ -201,6 +203,28 @@ Graph forward_graph(const Golden& golden, const Bucket& bucket, Mode mode) {
 
 }  // namespace
 
+namespace {
+
+/// The objects of images that fill the model's input.
+void add_objects(Batch& batch, int step, const GoldenStep& form, int classes) {
+  const auto all = objects(step, form.batch, form.size, classes);
+  batch.add(annotation_tensor(objects_per_image));
+  batch.add(placement_tensor());
+  for (std::int64_t row = 0; row < form.batch; ++row) {
+    std::vector<AnnotatedObject> annotated;
+    for (int i = 0; i < objects_per_image; ++i) {
+      const auto& [label, left, top, width, height] = all[static_cast<std::size_t>(row * objects_per_image + i)];
+      annotated.push_back({static_cast<std::int32_t>(label),
+                           {static_cast<double>(left), static_cast<double>(top), static_cast<double>(width),
+                            static_cast<double>(height)}});
+    }
+    write_objects(annotated, batch.at(tensor_names::annotations).row<std::int64_t>(row));
+    write_placement(fit_inside(form.size, form.size), batch.at(tensor_names::placements).row<float>(row));
+  }
+}
+
+}  // namespace
+
 GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
     : golden_(golden),
       backend_(testing::make_test_backend()),
@@ -262,6 +286,7 @@ Batch GoldenRun::batch(int step) const {
   } else {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
+    if (testing::get_task(*golden_.model)->name() == "detection") add_objects(batch, step, form, golden_.classes);
   }
   testing::get_task(*golden_.model)->collate(batch);
   return batch;
@@ -281,11 +306,10 @@ float GoldenRun::step(int step) {
 
 std::vector<float> GoldenRun::evaluate() {
   const Batch fed = batch(0);
-  const PlanSet::Shapes shapes{
-      [this](const Bucket& bucket) {
-        return build_inference_graph(forward_graph(golden_, bucket, Mode::evaluation), {}).graph;
-      },
-      [](const Bucket& batch) { return Bucket(batch).set(extent_names::tokens, 0); }};
+  const PlanSet::Shapes shapes{[this](const Bucket& bucket) {
+                                 return build_inference_graph(golden_.model->build(bucket, Mode::evaluation), {}).graph;
+                               },
+                               [](const Bucket& batch) { return Bucket(batch).set(extent_names::tokens, 0); }};
   PlanOptions options;
   options.kernels.exhaustive_search = false;
   PlanSet plans(shapes, measure_extents(fed), *backend_, variables_, options);
@@ -294,7 +318,9 @@ std::vector<float> GoldenRun::evaluate() {
   Plan& plan = plans.for_batch(fed).plan;
   feed(plan, fed);
   plan.run(Pass::forward, Pass::forward);
-  return testing::get_floats(read_outputs(plan, {tensor_names::logits}).at(tensor_names::logits));
+  const bool of_anchors = plan.graph().find_output(tensor_names::class_logits) != no_value;
+  const char* const name = of_anchors ? tensor_names::class_logits : tensor_names::logits;
+  return testing::get_floats(read_outputs(plan, {name}).at(name));
 }
 
 void GoldenRun::save(const std::filesystem::path& path) const {

@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/pe
 
 STEPS = 10
 IGNORED = -1  # the label of a pixel without a class
+OBJECTS = 3  # of an image with boxes
 SKETCHES = 16
 
 
@@ -34,6 +35,10 @@ class Case:
     tolerance: float = 1e-4
     clicks: dict = dataclasses.field(default_factory=dict)  # a table's numbers and categories, and its words' rows
     pixels: bool = False  # each pixel has a class
+
+    @property
+    def detects(self):
+        return self.name.startswith("retinanet")
 
     @property
     def steps(self):
@@ -64,6 +69,7 @@ CASES = {case.name: case for case in (
     Case("tsn_resnet50", 4, 64, 10, {**MOMENTUM, "lr": 0.001}, frames=3),
     # Of 104 px the features have 13, so that the pyramid's first dilation, 12, reads more than the middle of its filters.
     Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, pixels=True),
+    Case("retinanet_resnet50_fpn", 2, 128, 5, {**MOMENTUM, "lr": 1e-6}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -116,6 +122,10 @@ VECTORS = [
     ("backbone.layer", "bn3.bias", 0.0, 0.1),
     ("backbone.layer", ".weight", 0.4, 0.04),
     ("backbone.layer", ".bias", 1.0, 0.1),
+    ("backbone.body.layer", "bn3.weight", 0.1, 0.01),  # of detectors
+    ("backbone.body.layer", "bn3.bias", 0.0, 0.1),
+    ("backbone.body.layer", ".weight", 0.4, 0.04),
+    ("backbone.body.layer", ".bias", 1.0, 0.1),
     ("trunk_output", "c.1.weight", 0.1, 0.01),
     ("trunk_output", "c.1.bias", 0.0, 0.1),
     ("trunk_output", ".weight", 0.4, 0.04),
@@ -159,7 +169,18 @@ def image_batches(case):
         classes = (get_step("masks", step, count * blocks * blocks) % np.uint64(case.classes + 1)).astype(np.int32)
         classes[classes == case.classes] = IGNORED
         masks.append(classes.reshape(count, blocks, blocks).repeat(8, axis=1).repeat(8, axis=2))
-    return {"masks" if case.pixels else "labels": masks if case.pixels else labels, "images": images}
+    return {"masks" if case.pixels else "labels": masks if case.pixels else labels, "images": images,
+            **({"objects": object_batches(case)} if case.detects else {})}
+
+
+def object_batches(case):
+    """Three objects an image: class, left, top, right, bottom, in whole pixels."""
+    half, each = np.uint64(case.size // 2), (case.batch, OBJECTS, 5)
+    steps = [get_step("objects", step, math.prod(each)).reshape(each) for step in range(STEPS)]
+    def box(hashed):
+        left_top, extent = hashed[..., 1:3] % half, np.uint64(8) + hashed[..., 3:5] % (half - np.uint64(8))
+        return np.concatenate([hashed[..., :1] % np.uint64(case.classes), left_top, left_top + extent], axis=-1)
+    return [box(hashed).astype(np.int64) for hashed in steps]
 
 
 def click_batches(case):
@@ -216,6 +237,22 @@ def text_model(case):
         type_vocab_size=TOKEN_TYPES.get(case.name, 2), num_labels=case.classes, **own))
 
 
+def detector(case):
+    """torchvision's RetinaNet as its published weights have it, with frozen norms, but none of its layers frozen."""
+    from torchvision.models.detection import backbone_utils, retinanet
+    from torchvision.models.resnet import resnet50
+    from torchvision.ops import FrozenBatchNorm2d, feature_pyramid_network
+    body = resnet50(norm_layer=FrozenBatchNorm2d)
+    pyramid = backbone_utils._resnet_fpn_extractor(
+        body, 5, returned_layers=[2, 3, 4], extra_blocks=feature_pyramid_network.LastLevelP6P7(256, 256))
+    model = retinanet.RetinaNet(pyramid, case.classes)
+    for name, part in model.named_modules():
+        if isinstance(part, FrozenBatchNorm2d):
+            part.weight.copy_(weight(name + ".weight", part.weight.shape))
+            part.bias.copy_(weight(name + ".bias", part.bias.shape))
+    return model
+
+
 def own_size(case):
     """The image size for a transformer of patches, whose positions are for one size."""
     return {"vit_b_16": {"image_size": case.size}, "deit_small": {"img_size": case.size}}.get(case.name, {})
@@ -228,6 +265,8 @@ def build(case, dtype):
         model = click_network.WideDeep(**case.clicks)
     elif case.bert:
         model = text_model(case)
+    elif case.detects:
+        model = detector(case)
     elif case.frames > 1:
         import segment_network
         model = segment_network.Recognizer(case.classes, case.frames)
@@ -264,12 +303,35 @@ def get_logits(case, model, batch, step, dtype):
         if case.name == "roberta":  # not counted from ids, of which made-up ones may be the padding's
             types["position_ids"] = (torch.arange(case.size) + ROBERTA_FIRST_POSITION).expand(case.batch, -1)
         return model(input_ids=batch["input_ids"][step].long(), attention_mask=mask.long(), **types).logits
-    images = batch["images"][step].to(dtype) / 255
+    images = normalized(batch["images"][step], dtype)
+    if case.detects:
+        return detect(model, images)[1]["cls_logits"]
+    return model(images)
+
+
+def normalized(images, dtype):
     mean, deviation = torch.tensor([0.485, 0.456, 0.406], dtype=dtype), torch.tensor([0.229, 0.224, 0.225], dtype=dtype)
-    return model(((images - mean) / deviation).permute(0, 3, 1, 2))
+    return ((images.to(dtype) / 255 - mean) / deviation).permute(0, 3, 1, 2)
+
+
+def detect(model, images):
+    """The feature maps and the heads' outputs, without the resizing that the model does first."""
+    features = list(model.backbone(images).values())
+    return features, model.head(features)
+
+
+def get_detection_loss(case, model, batch, step, dtype):
+    from torchvision.models.detection.image_list import ImageList
+    images = normalized(batch["images"][step], dtype)
+    features, outputs = detect(model, images)
+    anchors = model.anchor_generator(ImageList(images, [images.shape[2:]] * len(images)), features)
+    targets = [{"labels": objects[:, 0], "boxes": objects[:, 1:].to(dtype)} for objects in batch["objects"][step]]
+    return sum(model.compute_loss(targets, outputs, anchors).values())
 
 
 def get_loss(case, model, batch, step, dtype):
+    if case.detects:
+        return get_detection_loss(case, model, batch, step, dtype)
     logits = get_logits(case, model, batch, step, dtype)
     if case.clicks:
         return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], batch["labels"][step].to(dtype))

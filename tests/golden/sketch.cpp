@@ -11,7 +11,7 @@ struct VectorRule {
   float offset, scale;
 };
 // Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
-constexpr std::array<VectorRule, 20> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+constexpr std::array<VectorRule, 24> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
                                               {"layer", "bn3.bias", 0.0f, 0.1f},
                                               {"layer", ".weight", 0.4f, 0.04f},
                                               {"layer", ".bias", 1.0f, 0.1f},
@@ -21,6 +21,10 @@ constexpr std::array<VectorRule, 20> vectors{{{"layer", "bn3.weight", 0.1f, 0.01
                                               {"backbone.layer", "bn3.bias", 0.0f, 0.1f},
                                               {"backbone.layer", ".weight", 0.4f, 0.04f},
                                               {"backbone.layer", ".bias", 1.0f, 0.1f},
+                                              {"backbone.body.layer", "bn3.weight", 0.1f, 0.01f},
+                                              {"backbone.body.layer", "bn3.bias", 0.0f, 0.1f},
+                                              {"backbone.body.layer", ".weight", 0.4f, 0.04f},
+                                              {"backbone.body.layer", ".bias", 1.0f, 0.1f},
                                               {"trunk_output", "c.1.weight", 0.1f, 0.01f},
                                               {"trunk_output", "c.1.bias", 0.0f, 0.1f},
                                               {"trunk_output", ".weight", 0.4f, 0.04f},
@@ -90,6 +94,22 @@ std::vector<std::int32_t> masks(int step, int batch, int size, int classes) {
         values.push_back(drawn == classes ? -1 : drawn);
       }
   return values;
+}
+
+std::vector<std::array<std::int64_t, 5>> objects(int step, int batch, int size, int classes) {
+  constexpr int numbers = 5;
+  const Hash hash("objects");
+  const auto half = static_cast<std::uint64_t>(size / 2);
+  std::vector<std::array<std::int64_t, 5>> all;
+  for (int i = 0; i < batch * objects_per_image; ++i) {
+    const auto number = [&](int j, std::uint64_t below) {
+      const int index = (step * batch * objects_per_image + i) * numbers + j;
+      return static_cast<std::int64_t>(hash(static_cast<std::uint64_t>(index)) % below);
+    };
+    all.push_back({number(0, static_cast<std::uint64_t>(classes)), number(1, half), number(2, half),
+                   8 + number(3, half - 8), 8 + number(4, half - 8)});
+  }
+  return all;
 }
 
 TextBatch text(int step, int batch, int length, int vocab_size) {

@@ -11,6 +11,7 @@ TASKS = "core/tasks/"
 TASK_EXCEPTIONS = {
     "core/serve/model_service.cpp": "an extension of Triton's protocol is called so",
     "core/config/config.h": "the task of a model that serves several, until another is asked for",
+    "core/data/boxes/coco_json.cpp": "COCO's key of masks is called so",
     "core/report/report.cpp": "the report's section of answers class by class is called so",
     "core/analysis/history/history.h": "a change for the worse is called so, too",
 }

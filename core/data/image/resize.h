@@ -38,6 +38,8 @@ struct DecodedImage {
   int width = 0;
   int height = 0;
   ImageView view;  // of the decoded pixels
+
+  ImageSize size() const { return {height, width}; }
 };
 
 /// Limit for decoded images: above any camera's.

@@ -44,7 +44,7 @@ class SegmentationDataset final : public Dataset {
                                   labels.width, labels.height, sample.image.string(), image.width, image.height));
     }
     const SegmentationTransform transform = transform_.in_form(out.form());
-    const FramePlacement place = transform.plan(image.width, image.height, random);
+    const FramePlacement place = transform.plan(image.size(), random);
     transform.apply(image, place, scratch, out.at<std::uint8_t>(tensor_names::images));
     const auto mask = out.at<std::int32_t>(tensor_names::masks);
     transform.apply(labels, place, classes_, mask);

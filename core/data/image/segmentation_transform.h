@@ -2,8 +2,8 @@
 // flipped alike.
 #pragma once
 
+#include "core/data/image/framing.h"
 #include "core/data/image/png_image.h"
-#include "core/data/image/resize.h"
 
 #include <array>
 #include <cstdint>
@@ -11,19 +11,8 @@
 
 namespace ptrain {
 
-/// The size of an image after it is resized, in its proportions, to the largest that fits into `frame`.
-ImageSize fit_inside(int width, int height, ImageSize frame);
-
 /// The labels of an image of that size, from those of the frame that it was fitted into: each pixel's nearest.
-IndexImage restore_size(const IndexImage& frame, int width, int height);
-
-/// The place of an image in a frame: it is resized to `resized`, from (left, top) on as much as the frame holds is
-/// taken, flipped, and put at the frame's left and top; the rest is padding. A flipped frame has it at its right.
-struct FramePlacement {
-  ImageSize resized;
-  int left = 0, top = 0;
-  Mirror mirror = Mirror::no;
-};
+IndexImage restore_size(const IndexImage& frame, ImageSize original);
 
 /// The label of pixels without a class, in tensors.
 inline constexpr std::int32_t no_class = -1;
@@ -39,8 +28,8 @@ class SegmentationTransform {
 
   /// The same for images of another form. Factors of the size still refer to the first frame's.
   SegmentationTransform in_form(const ImageForm& form) const;
-  FramePlacement plan(int width, int height, SampleRandom& random) const;
-  /// Writes the frame's pixels [height, width, 3]; linear, antialiased.
+  FramePlacement plan(ImageSize original, SampleRandom& random) const;
+  /// Writes the frame's pixels as place_image() does.
   void apply(const DecodedImage& image, const FramePlacement& place, Scratch& scratch,
              std::span<std::uint8_t> out) const;
   /// Writes the frame's labels [height, width], those of the nearest pixels: `classes`[value] of each, or no_class.

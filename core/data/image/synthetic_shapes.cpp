@@ -1,4 +1,7 @@
-// Synthetic images with a mask: a disc and a bar on a background, each with its class, under noise.
+// Synthetic images of squares, discs and triangles under noise, with a mask or with boxes; each class has a form and a
+// colour of its own.
+#include "core/data/boxes/annotated_images.h"
+#include "core/data/image/framing.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 
@@ -8,13 +11,51 @@
 namespace ptrain {
 namespace {
 
-/// Class 0 is the background.
+constexpr std::int32_t no_shape = -1;
+
+/// In a square, in px.
+struct Figure {
+  std::int32_t shape = 0;
+  int left = 0, top = 0, side = 0;
+
+  bool overlaps(const Figure& other) const {
+    return left < other.left + other.side && other.left < left + side && top < other.top + other.side &&
+           other.top < top + side;
+  }
+  bool covers(int x, int y) const {
+    if (x < left || y < top || x >= left + side || y >= top + side) return false;
+    const float half = 0.5f * static_cast<float>(side);
+    const float right = static_cast<float>(x - left) + 0.5f - half, down = static_cast<float>(y - top) + 0.5f;
+    switch (shape % 3) {
+      case 0:
+        return true;
+      case 1:
+        return std::hypot(right, down - half) <= half;
+      default:
+        return 2 * std::abs(right) <= down;
+    }
+  }
+};
+
+std::int32_t find_shape(const std::vector<Figure>& figures, int x, int y) {
+  const auto found = std::ranges::find_if(figures, [&](const Figure& one) { return one.covers(x, y); });
+  return found == figures.end() ? no_shape : found->shape;
+}
+
+/// A distinct colour for each shape.
+std::uint32_t brightness(std::int32_t shape, std::size_t channel) {
+  constexpr std::uint32_t background = 80;
+  if (shape == no_shape) return background;
+  const float turn = 2.4f * static_cast<float>(shape) + 2.0944f * static_cast<float>(channel);
+  return static_cast<std::uint32_t>(104.0f + 96.0f * std::sin(turn));
+}
+
 class SyntheticShapes final : public Dataset {
  public:
   SyntheticShapes(const DataSettings& settings, Split split)
       : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
-    info_.targets = {tensor_names::masks};
-    info_.image_size = settings.image_size.value_or(32);
+    info_.targets = settings.targets;
+    info_.image_size = settings.image_size.value_or(has_masks() ? 32 : 128);
     info_.classes = settings.classes > 0 ? settings.classes : 3;
     info_.class_names = numbered_classes(info_.classes);
     info_.mean.fill(0.5f);
@@ -26,62 +67,81 @@ class SyntheticShapes final : public Dataset {
   std::int32_t label(std::int64_t) const override { return 0; }
 
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
-    return with_masks(input_tensors(info_, form.size), info_);
+    std::vector<TensorSpec> all = input_tensors(info_, form.size);
+    if (has_masks()) return with_masks(std::move(all), info_);
+    all.push_back(placement_tensor());
+    all.push_back(annotation_tensor(most_figures));
+    return all;
   }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const RandomStream stream = synthetic_stream(settings_, split_, index);
     const ImageSize size = out.form().size.value_or(info_.image_size);
-    const auto pixels = out.at<std::uint8_t>(tensor_names::images);
-    const auto mask = out.at<std::int32_t>(tensor_names::masks);
-    const Shapes shapes = draw(stream, size);
+    const std::vector<Figure> figures = draw(stream, size);
+    paint(figures, stream, size, out.at<std::uint8_t>(tensor_names::images));
+    if (has_masks()) return write_mask(figures, size, out.at<std::int32_t>(tensor_names::masks));
+    write_boxes(figures, out.at<std::int64_t>(tensor_names::annotations));
+    write_placement(fit_inside(size, size), out.at<float>(tensor_names::placements));
+  }
+
+ private:
+  static constexpr std::size_t most_figures = 4;
+  static constexpr std::uint64_t first_noise = 64;  // random numbers before it place the figures
+
+  bool has_masks() const { return learns(info_.targets, tensor_names::masks); }
+  /// A mask's class 0 is the background.
+  int shapes() const { return has_masks() ? info_.classes - 1 : info_.classes; }
+
+  /// One to four figures that do not overlap.
+  std::vector<Figure> draw(const RandomStream& stream, ImageSize size) const {
+    std::vector<Figure> figures;
+    if (shapes() == 0) return figures;
+    const std::size_t wanted = 1 + stream.bits(0) % most_figures;
+    std::uint64_t next = 1;
+    for (std::size_t tries = 0; tries < 3 * wanted && figures.size() < wanted; ++tries) {
+      Figure one;
+      one.side =
+          std::max(2, static_cast<int>((0.2f + 0.3f * stream.uniform(next)) * static_cast<float>(size.shorter_side())));
+      one.left = static_cast<int>(stream.uniform(next + 1) * static_cast<float>(size.width - one.side));
+      one.top = static_cast<int>(stream.uniform(next + 2) * static_cast<float>(size.height - one.side));
+      one.shape = static_cast<std::int32_t>(stream.bits(next + 3) % static_cast<std::uint32_t>(shapes()));
+      next += 4;
+      if (std::ranges::none_of(figures, [&](const Figure& other) { return one.overlaps(other); })) {
+        figures.push_back(one);
+      }
+    }
+    return figures;
+  }
+
+  static void paint(const std::vector<Figure>& figures, const RandomStream& stream, ImageSize size,
+                    std::span<std::uint8_t> pixels) {
+    constexpr std::uint32_t noise = 48;
+    std::size_t at = 0;
     for (int y = 0; y < size.height; ++y) {
       for (int x = 0; x < size.width; ++x) {
-        const std::size_t at =
-            static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) + static_cast<std::size_t>(x);
-        mask[at] = class_at(shapes, static_cast<float>(x), static_cast<float>(y));
-        for (std::size_t c = 0; c < 3; ++c) {
-          const std::uint32_t noise = stream.bits(first_noise + 3 * at + c) % 48;
-          pixels[3 * at + c] = static_cast<std::uint8_t>(brightness(mask[at], c) + noise);
+        const std::int32_t shape = find_shape(figures, x, y);
+        for (std::size_t c = 0; c < 3; ++c, ++at) {
+          pixels[at] = static_cast<std::uint8_t>(brightness(shape, c) + stream.bits(first_noise + at) % noise);
         }
       }
     }
   }
 
- private:
-  static constexpr std::uint64_t first_noise = 16;  // random numbers before it place the shapes
-
-  struct Shapes {
-    float x, y, radius;  // of the disc
-    float top, bottom;   // of the bar
-    std::int32_t disc, bar;
-  };
-
-  Shapes draw(const RandomStream& stream, ImageSize size) const {
-    const auto height = static_cast<float>(size.height), width = static_cast<float>(size.width);
-    const auto shape_class = [&](std::uint64_t element) {
-      const auto others = static_cast<std::uint32_t>(info_.classes - 1);
-      return others == 0 ? 0 : 1 + static_cast<std::int32_t>(stream.bits(element) % others);
-    };
-    const float top = height * stream.uniform(3);
-    return {width * stream.uniform(0),
-            height * stream.uniform(1),
-            static_cast<float>(size.shorter_side()) * (0.1f + 0.2f * stream.uniform(2)),
-            top,
-            top + height * 0.15f,
-            shape_class(4),
-            shape_class(5)};
+  static void write_mask(const std::vector<Figure>& figures, ImageSize size, std::span<std::int32_t> mask) {
+    std::size_t at = 0;
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) mask[at++] = 1 + find_shape(figures, x, y);
+    }
   }
 
-  static std::int32_t class_at(const Shapes& shapes, float x, float y) {
-    if (std::hypot(x - shapes.x, y - shapes.y) <= shapes.radius) return shapes.disc;
-    return y >= shapes.top && y <= shapes.bottom ? shapes.bar : 0;
-  }
-
-  /// A distinct colour for each class.
-  static std::uint32_t brightness(std::int32_t label, std::size_t channel) {
-    const float turn = 2.4f * static_cast<float>(label) + 2.0944f * static_cast<float>(channel);
-    return static_cast<std::uint32_t>(104.0f + 96.0f * std::sin(turn));
+  static void write_boxes(const std::vector<Figure>& figures, std::span<std::int64_t> rows) {
+    std::vector<AnnotatedObject> objects;
+    for (const Figure& one : figures) {
+      const auto left = static_cast<double>(one.left), top = static_cast<double>(one.top);
+      const auto side = static_cast<double>(one.side);
+      objects.push_back({one.shape, {left, top, side, side}, side * side});
+    }
+    write_objects(objects, rows);
   }
 
   DataSettings settings_;

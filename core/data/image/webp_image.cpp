@@ -14,7 +14,7 @@ bool is_webp(std::span<const std::uint8_t> bytes) {
 
 DecodedImage decode_webp(std::span<const std::uint8_t> bytes, const std::string& name,
                          std::vector<std::uint8_t>& pixels) {
-  constexpr std::uint64_t pixels_per_byte = 1024, always_plausible = 1 << 24;  // one colour takes few bytes
+  constexpr std::uint64_t webp_pixels_per_byte = 1024, always_plausible = 1 << 24;  // one colour takes few bytes
   WebPBitstreamFeatures header;
   if (WebPGetFeatures(bytes.data(), bytes.size(), &header) != VP8_STATUS_OK) {
     throw BadSample(fmt::format("{}: corrupt WebP: its header cannot be read", name));
@@ -22,7 +22,7 @@ DecodedImage decode_webp(std::span<const std::uint8_t> bytes, const std::string&
   if (header.has_animation != 0) throw BadSample(fmt::format("{}: an animated WebP, expected one image", name));
   const auto width = static_cast<std::uint64_t>(header.width), height = static_cast<std::uint64_t>(header.height);
   require_readable_size(width, height, name);
-  if (width * height > std::max<std::uint64_t>(always_plausible, bytes.size() * pixels_per_byte)) {
+  if (width * height > std::max<std::uint64_t>(always_plausible, bytes.size() * webp_pixels_per_byte)) {
     throw BadSample(fmt::format("{}: corrupt WebP: header claims {} x {} pixels, which {} bytes cannot hold", name,
                                 width, height, bytes.size()));
   }

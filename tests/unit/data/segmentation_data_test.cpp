@@ -191,7 +191,7 @@ TEST(SegmentationTransform, MovesImageAndLabelsAlike) {
   int mirrored = 0, padded = 0;
   for (std::int64_t i = 0; i < 40; ++i) {
     SampleRandom random(1, 0, i);
-    const FramePlacement place = transform.plan(48, 24, random);
+    const FramePlacement place = transform.plan({24, 48}, random);
     EXPECT_GE(place.resized.width, 20) << "half of the 40 that fit";
     EXPECT_LE(place.resized.width, 80);
     EXPECT_NEAR(place.resized.height * 2, place.resized.width, 1.5);
@@ -221,7 +221,7 @@ TEST(SegmentationTransform, EvaluationFitsTheImageAndRestoresItsSize) {
   const Pair pair(30, 60);
   const SegmentationTransform transform(ImageSize(40, 40), Augmentation::none, {0, 0, 0});
   SampleRandom random(0, 0, 0);
-  const FramePlacement place = transform.plan(30, 60, random);
+  const FramePlacement place = transform.plan({60, 30}, random);
   EXPECT_EQ(place.resized, ImageSize(40, 20));
   std::vector<std::int32_t> labels(40 * 40);
   transform.apply(pair.labels, place, as_they_are, labels);
@@ -229,7 +229,7 @@ TEST(SegmentationTransform, EvaluationFitsTheImageAndRestoresItsSize) {
   EXPECT_EQ(labels[20], no_class);
   IndexImage frame{40, 40, {}};
   for (const std::int32_t label : labels) frame.values.push_back(static_cast<std::uint8_t>(std::max(0, label)));
-  const IndexImage restored = restore_size(frame, 30, 60);
+  const IndexImage restored = restore_size(frame, {60, 30});
   EXPECT_EQ(restored.values.size(), 30U * 60U);
   int same = 0;
   for (std::size_t i = 0; i < restored.values.size(); ++i) same += restored.values[i] == pair.labels.values[i] ? 1 : 0;

@@ -1,6 +1,7 @@
 #include "core/train/schedule.h"
 
 #include "core/train/options_from_config.h"
+#include "core/train/phases.h"
 
 #include <gtest/gtest.h>
 

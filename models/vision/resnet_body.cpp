@@ -1,8 +1,6 @@
-#include "models/vision/resnet_blocks.h"
+#include "models/vision/resnet_body.h"
 
 #include "core/base/errors.h"
-
-#include <array>
 
 namespace ptrain {
 namespace {
@@ -30,43 +28,51 @@ const Stages& get_stages(int depth) {
 
 bool has_bottlenecks(int depth) { return get_stages(depth).bottleneck; }
 
-ValueId ResNetBlocks::layer(int stage, ValueId x) {
-  const Stages& stages = get_stages(spec_.depth);
-  const std::int64_t width = spec_.base_channels << (stage - 1);
-  int stride = stage > 1 ? 2 : 1;
-  const int first_dilation = dilation_;
-  if (output_stride_ * stride > spec_.output_stride) {
-    dilation_ *= stride;
-    stride = 1;
+std::array<ValueId, 4> ResNetBody::body(ValueId images) {
+  std::array<ValueId, 4> maps{};
+  ValueId x = stem(images);
+  int output_stride = 4, dilation = 1;
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const int stride = i > 0 ? 2 : 1;
+    const bool strides = output_stride * stride <= spec_.output_stride;
+    const int first_dilation = dilation;
+    (strides ? output_stride : dilation) *= stride;
+    x = maps[i] = stage(i + 1, x, {strides ? stride : 1, first_dilation, dilation});
   }
-  output_stride_ *= stride;
-  for (int block = 0; block < stages.blocks[static_cast<std::size_t>(stage - 1)]; ++block) {
-    const std::string name = fmt::format("{}layer{}.{}", prefix_, stage, block);
-    const int block_stride = block == 0 ? stride : 1, dilation = block == 0 ? first_dilation : dilation_;
-    x = stages.bottleneck ? bottleneck(name, x, width, block_stride, dilation)
-                          : basic_block(name, x, width, block_stride, dilation);
+  return maps;
+}
+
+ValueId ResNetBody::stage(std::size_t number, ValueId x, const Sampling& sampling) {
+  const Stages& stages = get_stages(spec_.depth);
+  const std::int64_t width = spec_.base_channels << (number - 1);
+  for (int block = 0; block < stages.blocks[number - 1]; ++block) {
+    const std::string name = fmt::format("{}layer{}.{}", prefix_, number, block);
+    const int stride = block == 0 ? sampling.stride : 1;
+    const int dilation = block == 0 ? sampling.first_dilation : sampling.dilation;
+    x = stages.bottleneck ? bottleneck(name, x, width, stride, dilation)
+                          : basic_block(name, x, width, stride, dilation);
   }
   return x;
 }
 
-ValueId ResNetBlocks::stem(ValueId images) {
+ValueId ResNetBody::stem(ValueId images) {
   const std::int64_t channels = spec_.base_channels;
-  if (spec_.stem == Stem::small) return conv_norm_relu(prefix_ + "conv1", prefix_ + "bn1", images, {channels, 3});
+  const std::string conv = prefix_ + "conv1", norm = prefix_ + "bn1", pool = prefix_ + "maxpool";
+  if (spec_.stem == Stem::small) return conv_norm_relu(conv, norm, images, {channels, 3});
   if (spec_.form == ResNetForm::d) {
-    ValueId x = conv_norm_relu(prefix_ + "conv1.0", prefix_ + "conv1.1", images, {channels / 2, 3, 2});
-    x = conv_norm_relu(prefix_ + "conv1.3", prefix_ + "conv1.4", x, {channels / 2, 3});
-    return pooled(prefix_ + "maxpool", conv_norm_relu(prefix_ + "conv1.6", prefix_ + "bn1", x, {channels, 3}));
+    ValueId x = conv_norm_relu(conv + ".0", conv + ".1", images, {channels / 2, 3, 2});
+    x = conv_norm_relu(conv + ".3", conv + ".4", x, {channels / 2, 3});
+    return pooled(pool, conv_norm_relu(conv + ".6", norm, x, {channels, 3}));
   }
-  return pooled(prefix_ + "maxpool", conv_norm_relu(prefix_ + "conv1", prefix_ + "bn1", images, {channels, 7, 2}));
+  return pooled(pool, conv_norm_relu(conv, norm, images, {channels, 7, 2}));
 }
 
-ValueId ResNetBlocks::pooled(const std::string& name, ValueId x) {
+ValueId ResNetBody::pooled(const std::string& name, ValueId x) {
   if (!spec_.blur_pool) return max_pool(name, x, 3, 2, 1);
   return blur_pool(name + ".1", max_pool(name + ".0", x, 3, 1, 1));
 }
 
-/// A 3x3 convolution, norm and ReLU; with blur pooling they run at full size and the blur has the stride.
-ValueId ResNetBlocks::strided(const std::string& name, int number, ValueId x, ConvSpec spec) {
+ValueId ResNetBody::strided(const std::string& name, int number, ValueId x, ConvSpec spec) {
   const bool blur = spec_.blur_pool && spec.stride == 2;
   if (blur) spec.stride = 1;
   const ValueId y =
@@ -74,7 +80,7 @@ ValueId ResNetBlocks::strided(const std::string& name, int number, ValueId x, Co
   return blur ? blur_pool(name + ".aa", y) : y;
 }
 
-ValueId ResNetBlocks::bottleneck(const std::string& name, ValueId x, std::int64_t width, int stride, int dilation) {
+ValueId ResNetBody::bottleneck(const std::string& name, ValueId x, std::int64_t width, int stride, int dilation) {
   const std::int64_t inner = width * spec_.group_width / 64 * spec_.groups;
   ValueId y = conv_norm_relu(name + ".conv1", name + ".bn1", x, {inner, 1});
   y = strided(name, 2, y,
@@ -83,14 +89,13 @@ ValueId ResNetBlocks::bottleneck(const std::string& name, ValueId x, std::int64_
   return add_relu(name, y, shortcut(name, x, 4 * width, stride));
 }
 
-ValueId ResNetBlocks::basic_block(const std::string& name, ValueId x, std::int64_t width, int stride, int dilation) {
+ValueId ResNetBody::basic_block(const std::string& name, ValueId x, std::int64_t width, int stride, int dilation) {
   ValueId y = strided(name, 1, x, {.channels = width, .kernel = 3, .stride = stride, .dilation = dilation});
   y = conv_norm(name + ".conv2", name + ".bn2", y, {width, 3}, last_norm_);
   return add_relu(name, y, shortcut(name, x, width, stride));
 }
 
-/// The identity, or a projection if the shape changes.
-ValueId ResNetBlocks::shortcut(const std::string& name, ValueId x, std::int64_t width, int stride) {
+ValueId ResNetBody::shortcut(const std::string& name, ValueId x, std::int64_t width, int stride) {
   if (stride == 1 && channels(x) == width) return x;
   if (spec_.form == ResNetForm::plain) {
     return conv_norm(name + ".downsample.0", name + ".downsample.1", x, {width, 1, stride});

@@ -1,0 +1,47 @@
+// Images with boxes around objects, as their files describe them.
+#pragma once
+
+#include "core/data/dataset.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ptrain {
+
+struct AnnotatedObject {
+  std::int32_t label = 0;
+  std::array<double, 4> box{};  // x and y of the upper left corner, width and height, in px of the stored image
+  double area = 0;              // px, of the object rather than of its box
+  bool crowd = false;           // many objects, or one that is difficult to see: neither learnt nor required
+};
+
+struct AnnotatedImage {
+  std::string file;  // its path
+  int width = 0, height = 0;
+  std::vector<AnnotatedObject> objects;
+};
+
+struct AnnotatedImages {
+  std::vector<std::string> class_names;
+  std::vector<AnnotatedImage> images;
+  std::vector<std::string> notes;
+};
+
+/// An object as a row of the tensor `annotations`: doubles are stored by their bits, so that evaluations use them
+/// exactly as files have them.
+inline constexpr std::int64_t annotation_columns = 7;
+/// Writes objects to the rows of one sample, of which there may be more.
+void write_objects(std::span<const AnnotatedObject> objects, std::span<std::int64_t> rows);
+/// Reads the rows of one sample that have an object.
+std::vector<AnnotatedObject> read_objects(std::span<const std::int64_t> rows);
+
+/// The tensor of a sample with at most `most` objects.
+TensorSpec annotation_tensor(std::size_t most);
+
+/// Whether an object can be learnt: it is no crowd, and part of its box lies in an image of this size.
+bool is_learnable(const AnnotatedObject& object, int width, int height);
+
+}  // namespace ptrain

@@ -1,0 +1,119 @@
+#include "core/data/boxes/box_dataset.h"
+
+#include "core/base/counted.h"
+#include "core/base/hash.h"
+#include "core/data/file_bytes.h"
+#include "core/data/image/framing.h"
+#include "core/data/image/image_transform.h"
+#include "core/data/image/random_erasing.h"
+#include "core/data/sources.h"
+
+#include <algorithm>
+
+namespace ptrain {
+namespace {
+
+class BoxDataset final : public Dataset {
+ public:
+  BoxDataset(AnnotatedImages annotated, const DataSettings& settings, Split split, const std::string& place)
+      : images_(std::move(annotated.images)),
+        flips_(resolve_augment(settings, split, Augmentation::crop_flip) != Augmentation::none) {
+    info_ = box_info(settings, annotated.class_names);
+    require_classes(settings, annotated.class_names, place);
+    notes_ = std::move(annotated.notes);
+    if (split == Split::train) leave_out_unlearnable(place);
+    if (images_.empty()) fail("{}: has no image with a box that can be learnt", place);
+    for (const AnnotatedImage& image : images_) most_objects_ = std::max(most_objects_, image.objects.size());
+  }
+
+  std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
+  std::int32_t label(std::int64_t) const override { return 0; }
+
+  std::vector<TensorSpec> tensors(const ImageForm& form) const override {
+    std::vector<TensorSpec> all = input_tensors(info_, form.size);
+    all.push_back(placement_tensor());
+    all.push_back(annotation_tensor(most_objects_));
+    return all;
+  }
+
+  void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
+    const AnnotatedImage& image = images_[static_cast<std::size_t>(index)];
+    try {
+      read_file(image.file, scratch.file);
+    } catch (const Error& error) {
+      throw BadSample(error.what());
+    }
+    const DecodedImage decoded = decode_image(scratch.file, image.file, scratch.pixels, info_.orientation);
+    if (image.width > 0 && (decoded.width != image.width || decoded.height != image.height)) {
+      throw BadSample(fmt::format("{}: has {}x{} px, its annotations are for {}x{}", image.file, decoded.width,
+                                  decoded.height, image.width, image.height));
+    }
+    const ImageSize size = out.form().size.value_or(info_.image_size);
+    FramePlacement place = fit_inside(decoded.size(), size);
+    if (flips_ && random.below(2) == 1) place.mirror = Mirror::horizontal;
+    place_image(decoded, place, size, mean_colour(info_), scratch, out.at<std::uint8_t>(tensor_names::images));
+    write_placement(place, out.at<float>(tensor_names::placements));
+    write_objects(image.objects, out.at<std::int64_t>(tensor_names::annotations));
+  }
+
+  SampleOrigin origin(std::int64_t index) const override {
+    return {.file = images_[static_cast<std::size_t>(index)].file, .is_picture = true};
+  }
+
+  std::uint64_t fingerprint() const override {
+    std::uint64_t hash = Dataset::fingerprint();
+    for (const AnnotatedImage& image : images_) {
+      for (const AnnotatedObject& one : image.objects) {
+        hash = fnv1a64(fmt::format("{} {} {} {} {} {} {}", one.label, one.box[0], one.box[1], one.box[2], one.box[3],
+                                   one.area, one.crowd),
+                       hash);
+      }
+    }
+    return hash;
+  }
+
+ private:
+  void leave_out_unlearnable(const std::string& place) {
+    std::int64_t boxes = 0;
+    for (AnnotatedImage& image : images_) {
+      const int width = image.width > 0 ? image.width : 1 << 20, height = image.height > 0 ? image.height : 1 << 20;
+      boxes += static_cast<std::int64_t>(std::erase_if(
+          image.objects, [&](const AnnotatedObject& one) { return !one.crowd && !is_learnable(one, width, height); }));
+    }
+    const auto images = static_cast<std::int64_t>(std::erase_if(images_, [](const AnnotatedImage& image) {
+      return std::ranges::all_of(image.objects, &AnnotatedObject::crowd);
+    }));
+    if (boxes > 0) {
+      notes_.push_back(fmt::format("{}: {} {} without area or outside the image left out", place, boxes,
+                                   boxes == 1 ? "box" : "boxes"));
+    }
+    if (images > 0) notes_.push_back(fmt::format("{}: {} without boxes left out", place, counted(images, "image")));
+  }
+
+  std::vector<AnnotatedImage> images_;
+  bool flips_;
+  std::size_t most_objects_ = 0;  // of an image
+};
+
+}  // namespace
+
+DatasetInfo box_info(const DataSettings& settings, const std::vector<std::string>& class_names) {
+  constexpr int usual_side = 512;
+  DatasetInfo info;
+  info.targets = {tensor_names::annotations};
+  info.framing = ImageFraming::pad;
+  info.class_names = class_names;
+  info.classes = static_cast<int>(class_names.size());
+  info.image_size = settings.image_size.value_or(usual_side);
+  info.orientation = ImageOrientation::stored;  // boxes are in pixels as stored
+  info.mean = {0.485f, 0.456f, 0.406f};         // ImageNet's, as torchvision uses them
+  info.stddev = {0.229f, 0.224f, 0.225f};
+  return info;
+}
+
+std::unique_ptr<Dataset> make_box_dataset(AnnotatedImages annotated, const DataSettings& settings, Split split,
+                                          const std::string& place) {
+  return std::make_unique<BoxDataset>(std::move(annotated), settings, split, place);
+}
+
+}  // namespace ptrain

@@ -1,0 +1,131 @@
+// PASCAL VOC's folders: JPEGImages, Annotations and ImageSets/Main.
+#include "core/data/boxes/box_dataset.h"
+#include "core/data/boxes/voc_xml.h"
+#include "core/data/class_names.h"
+#include "core/data/file_bytes.h"
+#include "core/data/sources.h"
+#include "core/data/split.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The usual list of a split's images; empty where there is none.
+fs::path find_list(const fs::path& root, Split split) {
+  const std::vector<std::string> names =
+      split == Split::train ? std::vector<std::string>{"train", "trainval"} : std::vector<std::string>{"val", "test"};
+  for (const std::string& name : names) {
+    if (fs::path path = root / "ImageSets" / "Main" / (name + ".txt"); fs::exists(path)) return path;
+  }
+  return {};
+}
+
+/// The list that the settings name, or the usual one.
+fs::path choose_list(const DataSettings& settings, Split split) {
+  const std::string& named = split == Split::train ? settings.train_file : settings.dev_file;
+  if (named.ends_with(".txt")) return fs::path(settings.path) / named;
+  if (fs::path found = find_list(settings.path, split); !found.empty()) return found;
+  const bool train = split == Split::train;
+  fail("{}: has no list of images for {}: expected ImageSets/Main/{}.txt, or {}", settings.path,
+       train ? "training" : "evaluation", train ? "train" : "val",
+       train ? "data.train_file" : "data.dev_file, or data.split.dev, the fraction of train to evaluate on");
+}
+
+/// The first word of each line.
+std::vector<std::string> read_list(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) fail("{}: cannot be opened", path.string());
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  for (std::string line; std::getline(file, line);) {
+    std::string name;
+    if (!(std::istringstream(line) >> name)) continue;
+    if (!known.insert(name).second) fail("{}: names {} twice", path.string(), name);
+    names.push_back(name);
+  }
+  if (names.empty()) fail("{}: names no image", path.string());
+  return names;
+}
+
+struct VocImage {
+  fs::path image, annotations;
+  VocAnnotation annotation;
+};
+
+fs::path find_image(const fs::path& root, const std::string& name, const VocAnnotation& annotation) {
+  const fs::path folder = root / "JPEGImages", usual = folder / (name + ".jpg");
+  if (fs::exists(usual) || annotation.file_name.empty()) return usual;
+  const fs::path given = folder / fs::path(annotation.file_name).filename();
+  return fs::exists(given) ? given : usual;
+}
+
+std::vector<VocImage> read_images(const fs::path& root, const fs::path& list) {
+  std::vector<VocImage> images;
+  std::vector<std::uint8_t> bytes;
+  for (const std::string& name : read_list(list)) {
+    const fs::path path = root / "Annotations" / (name + ".xml");
+    if (!fs::exists(path)) fail("{}: names {}, but there is no {}", list.string(), name, path.string());
+    read_file(path, bytes);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    VocAnnotation annotation = parse_voc(text, path.string());
+    fs::path image = find_image(root, name, annotation);
+    images.push_back({std::move(image), path, std::move(annotation)});
+  }
+  return images;
+}
+
+std::vector<std::string> collect_class_names(const std::vector<VocImage>& images) {
+  std::set<std::string> names;
+  for (const VocImage& image : images) {
+    for (const VocObject& one : image.annotation.objects) names.insert(one.name);
+  }
+  std::vector<std::string> sorted(names.begin(), names.end());
+  sort_class_names(sorted);
+  return sorted;
+}
+
+AnnotatedImages number_classes(std::vector<VocImage> images, std::vector<std::string> names) {
+  std::map<std::string, std::int32_t> labels;
+  for (const std::string& name : names) labels.emplace(name, static_cast<std::int32_t>(labels.size()));
+  AnnotatedImages made{std::move(names), {}, {}};
+  for (const VocImage& image : images) {
+    AnnotatedImage& one = made.images.emplace_back(
+        AnnotatedImage{image.image.string(), image.annotation.width, image.annotation.height, {}});
+    for (const VocObject& object : image.annotation.objects) {
+      const auto label = labels.find(object.name);
+      if (label == labels.end()) {
+        fail("{}: the class {} does not occur in the training images", image.annotations.string(), object.name);
+      }
+      one.objects.push_back({label->second, object.box, object.box[2] * object.box[3], object.difficult});
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_voc(const DataSettings& settings, Split split) {
+  require_path(settings, "voc");
+  const fs::path list = choose_list(settings, Split::train);
+  std::vector<VocImage> images = read_images(settings.path, list);
+  std::vector<std::string> names = collect_class_names(images);
+  if (names.empty()) fail("{}: none of its images has an object", list.string());
+  if (has_dev_split(settings)) {
+    if (const fs::path other = find_list(settings.path, Split::eval); !other.empty()) reject_dev_split(other);
+    const std::vector<std::int32_t> alike(images.size());
+    images = gathered(std::move(images), select_stratified_split(alike, settings, split, list.string()));
+  } else if (split == Split::eval) {
+    images = read_images(settings.path, choose_list(settings, Split::eval));
+  }
+  const std::string place = has_dev_split(settings) ? list.string() : choose_list(settings, split).string();
+  return make_box_dataset(number_classes(std::move(images), std::move(names)), settings, split, place);
+}
+
+}  // namespace ptrain

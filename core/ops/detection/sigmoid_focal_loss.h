@@ -1,0 +1,42 @@
+// The sigmoid focal loss of many classes, and its gradient.
+#pragma once
+
+#include "core/graph/op.h"
+
+namespace ptrain {
+
+struct FocalLossAttributes {
+  float alpha = 0.25f;  // weight of target 1; target 0 has the rest
+};
+
+/// inputs:  logits [R.., K]; labels i32 [R..], a class below K, or any other number for none; weights f32 [R..].
+/// outputs: loss f32 [], the weighted sum over rows of the sum over classes of -alpha_t (1 - p_t)^2 log(p_t)
+///          (torchvision's sigmoid_focal_loss with gamma 2). Rows of weight 0 do not count, whatever their logits.
+class SigmoidFocalLoss final : public OpWith<FocalLossAttributes> {
+ public:
+  enum Input { logits, labels, weights };
+  using OpWith::OpWith;
+  std::string_view type() const override { return "sigmoid_focal_loss"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::black; }
+  bool amp_casts_input(int input) const override { return input == logits; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+/// inputs: logits [R.., K]; labels i32 [R..]; weights f32 [R..]; dloss f32 [].  outputs: dlogits, as the logits.
+class SigmoidFocalLossGrad final : public OpWith<FocalLossAttributes> {
+ public:
+  enum Input { logits, labels, weights, dloss };
+  using OpWith::OpWith;
+  std::string_view type() const override { return "sigmoid_focal_loss_grad"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::black; }
+  bool amp_casts_input(int) const override { return false; }
+  int inplace_input(int) const override { return logits; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+}  // namespace ptrain

@@ -1,0 +1,95 @@
+// Boxes and anchors: a fixed grid of boxes relative to which a detector's boxes are learnt.
+#pragma once
+
+#include "core/base/host_device.h"
+
+#include <cmath>
+#include <cstdint>
+
+namespace ptrain {
+
+/// Corners in px.
+struct CornerBox {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+
+  PTRAIN_HD_INLINE float width() const { return x1 - x0; }
+  PTRAIN_HD_INLINE float height() const { return y1 - y0; }
+  PTRAIN_HD_INLINE float area() const { return width() * height(); }
+};
+
+/// Differences of a box from an anchor: of the centres in the anchor's sizes, of the logarithms of the sizes (Girshick
+/// et al. 2014).
+struct BoxDeltas {
+  float x = 0, y = 0, width = 0, height = 0;
+};
+
+/// 0 if one is empty.
+PTRAIN_HD_INLINE float intersection_over_union(const CornerBox& a, const CornerBox& b) {
+  const float width = fminf(a.x1, b.x1) - fmaxf(a.x0, b.x0), height = fminf(a.y1, b.y1) - fmaxf(a.y0, b.y0);
+  if (!(width > 0) || !(height > 0)) return 0;
+  const float intersection = width * height;
+  return intersection / (a.area() + b.area() - intersection);
+}
+
+/// The deltas from which decode_box() makes `box`.
+PTRAIN_HD_INLINE BoxDeltas encode_box(const CornerBox& box, const CornerBox& anchor) {
+  const float width = anchor.width(), height = anchor.height();
+  return {((box.x0 + 0.5f * box.width()) - (anchor.x0 + 0.5f * width)) / width,
+          ((box.y0 + 0.5f * box.height()) - (anchor.y0 + 0.5f * height)) / height, logf(box.width() / width),
+          logf(box.height() / height)};
+}
+
+/// Sizes grow by no more than 1000 / 16, as in torchvision.
+PTRAIN_HD_INLINE CornerBox decode_box(const BoxDeltas& deltas, const CornerBox& anchor) {
+  constexpr float most = 4.135166556742356f;  // log(1000 / 16)
+  const float width = anchor.width(), height = anchor.height();
+  const float x = deltas.x * width + (anchor.x0 + 0.5f * width), y = deltas.y * height + (anchor.y0 + 0.5f * height);
+  const float half_width = 0.5f * (expf(fminf(deltas.width, most)) * width);
+  const float half_height = 0.5f * (expf(fminf(deltas.height, most)) * height);
+  return {x - half_width, y - half_height, x + half_width, y + half_height};
+}
+
+/// The part of a box that is in an image.
+PTRAIN_HD_INLINE CornerBox clip_box(const CornerBox& box, float width, float height) {
+  return {fminf(fmaxf(box.x0, 0), width), fminf(fmaxf(box.y0, 0), height), fminf(fmaxf(box.x1, 0), width),
+          fminf(fmaxf(box.y1, 0), height)};
+}
+
+/// The anchors of one feature map: at each location, boxes of several sizes and ratios around its upper left corner.
+struct AnchorLevel {
+  static constexpr int shapes_per_location = 9;
+
+  std::int64_t first = 0;                   // anchor of the grid
+  std::int32_t rows = 0, columns = 0;       // locations
+  std::int32_t stride_y = 0, stride_x = 0;  // px between them
+  CornerBox shapes[shapes_per_location];    // around (0, 0)
+
+  PTRAIN_HD_INLINE std::int64_t count() const { return std::int64_t{rows} * columns * shapes_per_location; }
+  /// The anchor at `row` and `column`.
+  PTRAIN_HD_INLINE CornerBox at(std::int64_t row, std::int64_t column, int shape) const {
+    const auto x = static_cast<float>(column * stride_x), y = static_cast<float>(row * stride_y);
+    const CornerBox& box = shapes[shape];
+    return {box.x0 + x, box.y0 + y, box.x1 + x, box.y1 + y};
+  }
+};
+
+/// Anchors are numbered level by level, row by row, column by column.
+struct AnchorGrid {
+  static constexpr int most_levels = 8;
+
+  std::int32_t levels = 0;
+  AnchorLevel level[most_levels];
+
+  PTRAIN_HD_INLINE std::int64_t count() const {
+    return levels == 0 ? 0 : level[levels - 1].first + level[levels - 1].count();
+  }
+  PTRAIN_HD_INLINE CornerBox at(std::int64_t anchor) const {
+    int i = levels - 1;
+    while (anchor < level[i].first) --i;
+    const std::int64_t rest = anchor - level[i].first, location = rest / AnchorLevel::shapes_per_location;
+    return level[i].at(location / level[i].columns, location % level[i].columns,
+                       static_cast<int>(rest % AnchorLevel::shapes_per_location));
+  }
+};
+
+}  // namespace ptrain
