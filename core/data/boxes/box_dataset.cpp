@@ -18,8 +18,12 @@ class BoxDataset final : public Dataset {
   BoxDataset(AnnotatedImages annotated, const DataSettings& settings, Split split, const std::string& place)
       : images_(std::move(annotated.images)),
         flips_(resolve_augment(settings, split, Augmentation::crop_flip) != Augmentation::none) {
-    info_ = box_info(settings, annotated.class_names);
-    require_classes(settings, annotated.class_names, place);
+    constexpr int usual_side = 512;
+    info_ = photo_info(settings, annotated.class_names, place);
+    info_.targets = {tensor_names::annotations};
+    info_.framing = ImageFraming::pad;
+    info_.image_size = settings.image_size.value_or(usual_side);
+    info_.orientation = ImageOrientation::stored;  // boxes are in pixels as stored
     notes_ = std::move(annotated.notes);
     if (split == Split::train) leave_out_unlearnable(place);
     if (images_.empty()) fail("{}: has no image with a box that can be learnt", place);
@@ -96,20 +100,6 @@ class BoxDataset final : public Dataset {
 };
 
 }  // namespace
-
-DatasetInfo box_info(const DataSettings& settings, const std::vector<std::string>& class_names) {
-  constexpr int usual_side = 512;
-  DatasetInfo info;
-  info.targets = {tensor_names::annotations};
-  info.framing = ImageFraming::pad;
-  info.class_names = class_names;
-  info.classes = static_cast<int>(class_names.size());
-  info.image_size = settings.image_size.value_or(usual_side);
-  info.orientation = ImageOrientation::stored;  // boxes are in pixels as stored
-  info.mean = {0.485f, 0.456f, 0.406f};         // ImageNet's, as torchvision uses them
-  info.stddev = {0.229f, 0.224f, 0.225f};
-  return info;
-}
 
 std::unique_ptr<Dataset> make_box_dataset(AnnotatedImages annotated, const DataSettings& settings, Split split,
                                           const std::string& place) {

@@ -8,12 +8,9 @@
 
 namespace ptrain {
 
-/// Description of images of that size (empty: 512 px) with these classes.
-DatasetInfo box_info(const DataSettings& settings, const std::vector<std::string>& class_names);
-
 /// In training, images without an object that can be learnt are left out, and images are mirrored at random unless
-/// settings.augment is none. Images fit into settings.image_size and are padded. `place` names the annotations in
-/// messages. Throws Error{failed} when no image is left.
+/// settings.augment is none. Images fit into settings.image_size (empty: 512 px) and are padded. `place` names the
+/// annotations in messages. Throws Error{failed} when no image is left.
 std::unique_ptr<Dataset> make_box_dataset(AnnotatedImages annotated, const DataSettings& settings, Split split,
                                           const std::string& place);
 
