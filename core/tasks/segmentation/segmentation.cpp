@@ -31,16 +31,16 @@ std::vector<Loss> Segmentation::add_losses(Graph& graph, Mode mode) const {
   const ValueId auxiliary = graph.find_output(tensor_names::auxiliary);
   const Shape shape = graph.desc(logits).shape;
   const ValueId masks = graph.add_input(tensor_names::masks, {DType::i32, Shape{shape.count() / shape[-1]}});
-  const auto [smoothing, mixed, weighted] = options(mode);
+  const TaskOptions chosen = options(mode);
   std::vector<ValueId> targets{masks};
-  if (weighted) {
+  if (chosen.weighted) {
     const ValueId weights = graph.add_input(tensor_names::class_weights, {DType::f32, Shape{shape[-1]}});
     targets.insert(targets.end(), {no_value, no_value, weights});
   }
   const auto add_loss = [&](const char* name, ValueId scores) {
     std::vector<ValueId> inputs{scores};
     inputs.insert(inputs.end(), targets.begin(), targets.end());
-    return graph.add(name, std::make_shared<SoftmaxCrossEntropy>(smoothing), std::move(inputs));
+    return graph.add(name, std::make_shared<SoftmaxCrossEntropy>(chosen.label_smoothing), std::move(inputs));
   };
   std::vector<Loss> losses{{"cross_entropy", add_loss(tensor_names::loss, logits)}};
   if (auxiliary != no_value) {
