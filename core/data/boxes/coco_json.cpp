@@ -122,7 +122,7 @@ class CocoReader {
     } else if (mask != annotation.end() && mask->is_array()) {
       for (const json& polygon : *mask) require_polygon(polygon, where);
     }
-    document.annotations.push_back(std::move(made));
+    document.annotations.push_back(made);
   }
 
   static void require_polygon(const json& polygon, const std::string& where) {

@@ -60,9 +60,10 @@ struct VocImage {
 };
 
 fs::path find_image(const fs::path& root, const std::string& name, const VocAnnotation& annotation) {
-  const fs::path folder = root / "JPEGImages", usual = folder / (name + ".jpg");
+  const fs::path folder = root / "JPEGImages";
+  fs::path usual = folder / (name + ".jpg");
   if (fs::exists(usual) || annotation.file_name.empty()) return usual;
-  const fs::path given = folder / fs::path(annotation.file_name).filename();
+  fs::path given = folder / fs::path(annotation.file_name).filename();
   return fs::exists(given) ? given : usual;
 }
 
@@ -91,7 +92,7 @@ std::vector<std::string> collect_class_names(const std::vector<VocImage>& images
   return sorted;
 }
 
-AnnotatedImages number_classes(std::vector<VocImage> images, std::vector<std::string> names) {
+AnnotatedImages number_classes(const std::vector<VocImage>& images, std::vector<std::string> names) {
   std::map<std::string, std::int32_t> labels;
   for (const std::string& name : names) labels.emplace(name, static_cast<std::int32_t>(labels.size()));
   AnnotatedImages made{std::move(names), {}, {}};
@@ -125,7 +126,7 @@ std::unique_ptr<Dataset> open_voc(const DataSettings& settings, Split split) {
     images = read_images(settings.path, choose_list(settings, Split::eval));
   }
   const std::string place = has_dev_split(settings) ? list.string() : choose_list(settings, split).string();
-  return make_box_dataset(number_classes(std::move(images), std::move(names)), settings, split, place);
+  return make_box_dataset(number_classes(images, std::move(names)), settings, split, place);
 }
 
 }  // namespace ptrain

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 namespace ptrain {
@@ -75,6 +76,37 @@ std::uint64_t bit(std::size_t area, std::size_t threshold) {
   return std::uint64_t{1} << (area * thresholds + threshold);
 }
 
+/// Annotations as detections are matched with them in one area.
+struct Candidates {
+  std::span<const AnnotatedBox* const> annotations;
+  std::vector<std::size_t> order;  // those that count, then ignored ones
+  std::size_t counted = 0;
+
+  Candidates(std::span<const AnnotatedBox* const> all, std::size_t area) : annotations(all), order(all.size()) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto ignored = std::stable_partition(order.begin(), order.end(), [&](std::size_t i) {
+      return !all[i]->crowd && ranges[area].contains(all[i]->area);
+    });
+    counted = static_cast<std::size_t>(ignored - order.begin());
+  }
+
+  /// The place in `order` of the annotation that a detection has: the last of those with the largest overlap, of at
+  /// least `least`; one that is ignored only if no other is found. `overlaps` are by annotation, `taken` by place.
+  std::optional<std::size_t> find(std::span<const double> overlaps, const std::vector<bool>& taken,
+                                  double least) const {
+    double best = std::min(least, nearly_one);
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (taken[i] && !annotations[order[i]]->crowd) continue;
+      if (found && *found < counted && i >= counted) break;
+      if (overlaps[order[i]] < best) continue;
+      best = overlaps[order[i]];
+      found = i;
+    }
+    return found;
+  }
+};
+
 }  // namespace
 
 std::string MeanAveragePrecision::signature() {
@@ -98,32 +130,18 @@ MeanAveragePrecision::Image MeanAveragePrecision::match(std::span<const Annotate
     for (const AnnotatedBox* annotation : annotations) overlaps.push_back(overlap(detections[d]->box, *annotation));
   }
   for (std::size_t area = 0; area < areas; ++area) {
-    std::vector<std::size_t> order;  // annotations that count, then ignored ones
-    const auto counts = [&](std::size_t g) {
-      return !annotations[g]->crowd && ranges[area].contains(annotations[g]->area);
-    };
-    for (std::size_t g = 0; g < annotations.size(); ++g) order.push_back(g);
-    const auto ignored = std::stable_partition(order.begin(), order.end(), counts);
-    const auto counted = static_cast<std::size_t>(ignored - order.begin());
-    image.annotations[area] = static_cast<std::int64_t>(counted);
+    const Candidates candidates(annotations, area);
+    image.annotations[area] = static_cast<std::int64_t>(candidates.counted);
     for (std::size_t threshold = 0; threshold < thresholds; ++threshold) {
-      std::vector<bool> taken(order.size());
+      std::vector<bool> taken(annotations.size());
       for (std::size_t d = 0; d < detections.size(); ++d) {
-        double best = std::min(levels[threshold], nearly_one);
-        std::optional<std::size_t> found;  // position in `order`
-        for (std::size_t i = 0; i < order.size(); ++i) {
-          if (taken[i] && !annotations[order[i]]->crowd) continue;
-          if (found && *found < counted && i >= counted) break;
-          const double here = overlaps[d * annotations.size() + order[i]];
-          if (here < best) continue;
-          best = here;
-          found = i;
-        }
+        const auto of_detection = std::span(overlaps).subspan(d * annotations.size(), annotations.size());
+        const std::optional<std::size_t> found = candidates.find(of_detection, taken, levels[threshold]);
         Match& match = image.detections[d];
         if (found) {
           taken[*found] = true;
           match.matched |= bit(area, threshold);
-          if (*found >= counted) match.ignored |= bit(area, threshold);
+          if (*found >= candidates.counted) match.ignored |= bit(area, threshold);
         } else if (!ranges[area].contains(detections[d]->box[2] * detections[d]->box[3])) {
           match.ignored |= bit(area, threshold);
         }
