@@ -96,20 +96,17 @@ function(ptrain_library name)
   target_link_libraries(ptrain_${name} PUBLIC ptrain_options ${ARGN})
 endfunction()
 
-# ptrain_compile_tests(TARGET [COMPUTES]): what is tested is optimised; tests are little or, under sanitizers, not at all,
-# and are compiled in half the time. COMPUTES: they have references that would take longer then than what is tested.
-set(PTRAIN_OPTIMIZE_TESTS -O1)
-if(PTRAIN_SANITIZE)
-  set(PTRAIN_OPTIMIZE_TESTS -O0)
-endif()
+# ptrain_compile_tests(TARGET [COMPUTES]): what is tested is optimised, tests are not: they compute little, and compile in
+# three quarters of the time. COMPUTES: they have references that would take longer then than what is tested.
+set(PTRAIN_OPTIMIZE_test -O0)
+set(PTRAIN_OPTIMIZE_computing_test -O1)
 function(ptrain_compile_tests target)
-  set(headers ptrain_test_headers)
-  if("COMPUTES" IN_LIST ARGN AND PTRAIN_SANITIZE)
-    set(headers ptrain_headers)
-  else()
-    target_compile_options(${target} PRIVATE ${PTRAIN_OPTIMIZE_TESTS})
+  set(kind test)
+  if("COMPUTES" IN_LIST ARGN)
+    set(kind computing_test)
   endif()
-  target_precompile_headers(${target} REUSE_FROM ${headers})
+  target_compile_options(${target} PRIVATE ${PTRAIN_OPTIMIZE_${kind}})
+  target_precompile_headers(${target} REUSE_FROM ptrain_${kind}_headers)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 

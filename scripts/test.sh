@@ -3,7 +3,7 @@
 # If nvcc is installed, the CUDA build is compiled too; its tests run on a GPU if there is one, else on emulated
 # libraries.
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
-#   --fuzz  also runs each fuzz target for a fixed number of inputs (20000)
+#   --fuzz  also runs each fuzz target for a fixed number of inputs (20000, 4000 of slow ones)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
 #   --tidy  also runs clang-tidy over all sources, and codespell over all text
 #   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
@@ -106,6 +106,9 @@ if ((asan)); then
   export LSAN_OPTIONS=suppressions=$PWD/tests/lsan_suppressions.txt:print_suppressions=0
   GTEST_FILTER='-DataParallel.Losses*:DataParallel.Reproducible*:DataParallel.Resumes*:Phases.Resume*:Mix.*Resumes'
   GTEST_FILTER+=':Mix.Learns*:Evaluator.GivesAnImageAndItsMirrorImage*:Effects.*CoverTheTruth*'
+  GTEST_FILTER+=':ParameterGroupsTraining.AScaledRate*:ParameterGroupsTraining.AGroupsDecay*:Training.BertLearns*'
+  GTEST_FILTER+=':ParameterGroupsTraining.UpdatesMadeEarly*:PackedText.DropoutLearns*:Training.ResNetLearns*'
+  GTEST_FILTER+=':Training.TheMemoryPlan*:Weights.OfTheBodyAlone*:Deployment.NetworksWithLayerNorms*:Deployment.ResNets*'
   export GTEST_FILTER
   # shellcheck disable=SC2012,SC2016
   ls -S build/asan/bin/{ops_test,unit_*} | sed 'p' | awk '{ print $0, NR % 2 }' |

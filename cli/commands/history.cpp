@@ -72,11 +72,10 @@ void add_history_command(CLI::App& program) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0));
   command->footer(
-      "Points are the sweeps below DIR in order of measurement: baselines, and a sweep in DIR that is "
-      "is\n"
-      "not saved yet. Each machine and configuration forms its own series. Change points are found by E-divisive with "
-      "a\n"
-      "permutation test.\nExample:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke --fresh\n"
+      "Points are the sweeps below DIR in order of measurement: baselines, and a sweep in DIR that is\n"
+      "not saved yet. Each machine and configuration forms its own series. Change points are found by\n"
+      "E-divisive with a permutation test.\nExample:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke "
+      "--fresh\n"
       "  ptrain baseline save runs/smoke --name v12\n  ptrain history runs/smoke --fail-on-regression");
   command->callback([options] { show(*options); });
 }

@@ -69,10 +69,33 @@ std::string format_key(const Key& key) {
                      key.environment.empty() ? "" : "; environment " + key.environment);
 }
 
+/// With blanks around the bars between choices: only there can a cell break its line.
+std::string describe_values(const Key& key) {
+  std::string text;
+  for (const char c : describe(key)) text += c == '|' ? " | " : std::string(1, c);
+  return text;
+}
+
 std::string format_markdown(const Key& key) {
-  return fmt::format("| `{}` | {} | {}{} | {} |\n", key.name, markdown_cell(key.help), markdown_cell(describe(key)),
+  return fmt::format("| `{}` | {} | {}{} | {} |\n", key.name, markdown_cell(key.help),
+                     markdown_cell(describe_values(key)),
                      key.environment.empty() ? "" : "; environment `" + key.environment + "`",
                      key.required ? "required" : "`" + markdown_cell(default_value(key).dump()) + "`");
+}
+
+/// The document's head: its sections, and where to read on.
+void print_contents(const std::vector<Key>& keys) {
+  fmt::print(
+      "# Keys of a configuration\n\n"
+      "Made by `ptrain list keys --markdown`. `ptrain list keys train.optimizer` prints one section, `-o key=value` sets\n"
+      "a key, and [README.md](README.md) has recipes.\n\n");
+  std::string current;
+  for (const Key& key : keys) {
+    if (const std::string section = find_section(key); section != current) {
+      fmt::print("- [{0}](#{0})\n", section);
+      current = section;
+    }
+  }
 }
 
 /// With a heading above each section if all are listed.
@@ -91,7 +114,7 @@ void list_keys(const std::string& section, const FormatOptions& format) {
     fmt::print("{}\n", list.dump(2));
     return;
   }
-  if (format.markdown) fmt::print("# Keys of a configuration\n\nMade by `ptrain list keys --markdown`.\n");
+  if (format.markdown) print_contents(keys);
   std::string current;
   for (const Key& key : keys) {
     const bool begins = find_section(key) != current;

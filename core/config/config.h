@@ -238,6 +238,7 @@ struct OutputConfig {
   bool predictions = false;          // write predictions of the last evaluation to dir/predictions.jsonl
   std::string report;                // empty: report.json in dir
   bool per_op = false;               // time every op for the report
+  bool numerics = false;             // ranges of all tensors, and where values that are not finite begin
   bool trace = false;                // write a timeline of a few steps to dir/trace.json
   bool fresh = false;                // delete what an earlier run left in dir
 };

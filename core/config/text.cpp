@@ -9,26 +9,34 @@
 
 namespace ptrain {
 
+namespace {
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+}  // namespace
+
+std::string escape_controls(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\n') {
+      escaped += "\\n";
+    } else if (is_control(c)) {
+      escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t longest_shown = 60;
   std::size_t length = std::min(text.size(), longest_shown);
   while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u) --length;
-  std::string quoted = "\"";
-  for (const char c : text.substr(0, length)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      quoted += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      quoted += fmt::format("\\x{:02x}", byte);
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + (length < text.size() ? "...\"" : "\"");
+  return fmt::format("\"{}{}\"", escape_controls(text.substr(0, length)), length < text.size() ? "..." : "");
 }
 
 std::string on_one_line(std::string_view text) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   return std::any_of(text.begin(), text.end(), is_control) ? shown(text) : std::string(text);
 }
 

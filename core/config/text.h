@@ -7,6 +7,8 @@
 
 namespace ptrain {
 
+/// `text` with "\n" for a line end and "\x1b" and the like for other control characters, so that it stays one line.
+std::string escape_controls(std::string_view text);
 /// `text` in double quotes, control characters escaped, cut after 60 bytes (never inside a character).
 std::string shown(std::string_view text);
 /// `text` itself, or shown(text) where it has control characters, which would break a line of output.

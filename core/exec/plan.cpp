@@ -115,9 +115,20 @@ void Plan::enqueue(Pass first, Pass last) {
     step.kernel->run({step.inputs, step.outputs, workspace_});
     stream_.end_range();
     if (laps_ != nullptr) laps_->lap();
+    if (watch_ != nullptr) show_results(graph_.nodes()[i]);
   }
   if (phase) stream_.end_range();
   if (laps_ != nullptr) count_laps(first, last);
+}
+
+void Plan::show_results(const Node& node) {
+  std::vector<std::byte> copy;
+  watch_->add(graph_, node, [&](ValueId id) -> const std::byte* {
+    if (device_memory_.host_reads_device()) return static_cast<const std::byte*>(address(id));
+    copy.resize(graph_.desc(id).bytes());
+    read_value(id, copy.data(), copy.size());
+    return copy.data();
+  });
 }
 
 void Plan::count_laps(Pass first, Pass last) {

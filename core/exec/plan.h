@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/backend.h"
+#include "core/exec/value_watch.h"
 #include "core/exec/variables.h"
 #include "core/passes/memory_plan.h"
 
@@ -80,6 +81,9 @@ class Plan {
 
   /// Turns timing of every node on or off; timed launches are not recorded.
   void time_nodes(bool on);
+  /// Shows every node's results to `watch` as it runs, which waits for each; null: to none. Such launches are not
+  /// recorded either. `watch` must outlive the plan.
+  void watch_values(ValueWatch* watch) { watch_ = watch; }
   std::vector<NodeProfile> profile() const;
   /// The nodes of the last timed run, in execution order.
   std::vector<NodeProfile> last_run() const;
@@ -98,10 +102,11 @@ class Plan {
   };
 
   /// Whether launches go through a sequence, which may record them.
-  bool uses_sequence() const { return laps_ == nullptr && recording_ == Recording::on; }
+  bool uses_sequence() const { return laps_ == nullptr && watch_ == nullptr && recording_ == Recording::on; }
   LaunchSequence& sequence(Pass first, Pass last);
   void enqueue(Pass first, Pass last);
   void count_laps(Pass first, Pass last);
+  void show_results(const Node& node);
   NodeProfile profile_step(std::size_t step) const;
   void* address(ValueId id) const;
   ValueId find_output(std::string_view name) const;
@@ -123,6 +128,7 @@ class Plan {
   std::size_t workspace_bytes_ = 0;
   std::unique_ptr<LapTimer> laps_;                                   // while nodes are timed
   std::pair<Pass, Pass> last_phases_{Pass::forward, Pass::forward};  // of the last timed run
+  ValueWatch* watch_ = nullptr;
 };
 
 }  // namespace ptrain

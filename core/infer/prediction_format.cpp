@@ -1,19 +1,12 @@
 #include "core/infer/prediction_format.h"
 
+#include "core/config/text.h"
 #include "core/report/csv.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 namespace ptrain {
 namespace {
-
-std::string escape_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  return text;
-}
 
 std::string format_json_line(const std::string& input, const Prediction& answer) {
   Prediction::Json line{{"input", input}};
@@ -40,7 +33,7 @@ std::string format_header(PredictionFormat format, const std::vector<std::string
 std::string format_prediction(PredictionFormat format, const std::string& input, const Prediction& answer) {
   switch (format) {
     case PredictionFormat::text:
-      return fmt::format("{}: {}{}\n", escape_line(input), answer.text,
+      return fmt::format("{}: {}{}\n", escape_controls(input), answer.text,
                          answer.is_wrong() ? fmt::format("  (is {})", format_answer(answer.label)) : "");
     case PredictionFormat::jsonl:
       return format_json_line(input, answer);

@@ -277,6 +277,55 @@ struct KernelReport {
   }
 };
 
+/// The values of one tensor over all steps.
+struct ValueRangeReport {
+  std::string tensor, op, pass, dtype;
+  std::optional<double> minimum, maximum;
+  std::int64_t values = 0;
+  double zeros = 0, above_fp16 = 0, below_fp16 = 0;
+  std::int64_t not_finite = 0;
+
+  void describe(Fields& field) {
+    field.about("one tensor");
+    field("tensor", tensor, "name in the graph");
+    field("op", op, "that computes it");
+    field("pass", pass, "forward, backward or exchange");
+    field("dtype", dtype, "");
+    field.any_sign("minimum", minimum, "of the finite values; null: none is");
+    field.any_sign("maximum", maximum, "likewise");
+    field("values", values, "number of values, over all steps");
+    field("zeros", zeros, "fraction of the values");
+    field("above_fp16", above_fp16, "fraction that is finite and larger than fp16 holds, 65504");
+    field("below_fp16", below_fp16, "fraction that is not 0 and smaller than fp16 holds, 2^-24");
+    field("not_finite", not_finite, "number of values that are infinite or not a number");
+  }
+};
+
+struct NonFiniteReport {
+  std::int64_t step = 0;
+  std::string pass, op, tensor, value, input;
+
+  void describe(Fields& field) {
+    field.about("the first of a pass");
+    field("step", step, "step, from 1");
+    field("pass", pass, "forward, backward or exchange");
+    field("op", op, "");
+    field("tensor", tensor, "name in the graph");
+    field.one_of("value", value, {"inf", "-inf", "nan"}, "");
+    field("input", input, "weight or fed tensor, read by the op, that was not finite already; empty: none");
+  }
+};
+
+struct NumericsReport {
+  std::vector<NonFiniteReport> not_finite;
+  std::vector<ValueRangeReport> tensors;
+
+  void describe(Fields& field) {
+    field("not_finite", not_finite, "the first value of each pass that is not finite; empty: all are finite");
+    field("tensors", tensors, "floating-point results of the ops of rank 0, in the order of a step");
+  }
+};
+
 /// Progress of a run, and where the rest of its output is.
 struct ProgressReport {
   std::int64_t steps = 0;

@@ -63,6 +63,7 @@ void Report::describe(Fields& field) {
   field.maybe("best", best, "best evaluation, if output.keep_best keeps its weights");
   field.maybe("time_to_accuracy", time_to_accuracy, "only with train.target");
   field("kernels", kernels, "in the order of a step");
+  field.maybe("numerics", numerics, "values that training computed; only with output.numerics");
   field("distributed", distributed, "data parallelism; null for one rank without a launcher");
 }
 

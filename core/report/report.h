@@ -48,6 +48,7 @@ struct Report {
   std::optional<BestReport> best;
   std::optional<TargetReport> time_to_accuracy;
   std::vector<KernelReport> kernels;
+  std::optional<NumericsReport> numerics;
   std::optional<DistributedReport> distributed;
 
   void describe(Fields& field);

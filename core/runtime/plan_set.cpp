@@ -43,6 +43,7 @@ PlanSet::Member& PlanSet::compile(const Bucket& bucket) {
   const Cost cost = step_cost(plan.graph());
   Member& member = members_.try_emplace(bucket, Member{std::move(plan), cost}).first->second;
   if (profiles_) member.plan.time_nodes(true);
+  member.plan.watch_values(watch_);
   if (memory_ != nullptr) bind(member.plan);
   return member;
 }
@@ -98,6 +99,11 @@ std::byte* PlanSet::provide_memory(const DeviceBuffer& shared, std::list<DeviceB
 void PlanSet::enable_profile() {
   profiles_ = true;
   for (auto& [bucket, member] : members_) member.plan.time_nodes(true);
+}
+
+void PlanSet::watch_values(ValueWatch* watch) {
+  watch_ = watch;
+  for (auto& [bucket, member] : members_) member.plan.watch_values(watch);
 }
 
 std::vector<NodeProfile> PlanSet::profile() const {

@@ -58,6 +58,8 @@ class PlanSet {
 
   /// Enables profiling in all plans.
   void enable_profile();
+  /// As Plan::watch_values, in present and later plans.
+  void watch_values(ValueWatch* watch);
   /// Profiles of all plans together, with costs as a mean over batches; other fields are from the plan that ran most,
   /// and so is everything if the plans have different nodes.
   std::vector<NodeProfile> profile() const;
@@ -80,6 +82,7 @@ class PlanSet {
   std::list<DeviceBuffer> own_arenas_, own_workspaces_;
   double compile_seconds_ = 0;
   bool profiles_ = false;
+  ValueWatch* watch_ = nullptr;
 };
 
 }  // namespace ptrain

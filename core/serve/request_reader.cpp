@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace ptrain {
 namespace {
@@ -21,11 +22,25 @@ bool is_same(std::string_view one, std::string_view other) {
   return one.size() == other.size() && ::strncasecmp(one.data(), other.data(), one.size()) == 0;
 }
 
+/// The largest number for those beyond it: more than any limit.
 std::optional<std::size_t> parse_size(std::string_view text, int base) {
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
+  return error == std::errc::result_out_of_range ? std::numeric_limits<std::size_t>::max() : value;
+}
+
+/// The request line with its target as a path, where it is a whole URI as in requests to a proxy (RFC 9112, 3.2.2).
+std::string in_origin_form(std::string_view line) {
+  const std::size_t begin = std::min(line.find(' '), line.size() - 1) + 1;
+  const std::string_view target = line.substr(begin, line.find(' ', begin) - begin);
+  const std::size_t scheme = target.find("://");
+  if (scheme == target.npos ||
+      !(is_same(target.substr(0, scheme), "http") || is_same(target.substr(0, scheme), "https")))
+    return std::string(line);
+  const std::size_t path = std::min(target.find_first_of("/?", scheme + 3), target.size());
+  const bool rooted = path < target.size() && target[path] == '/';
+  return fmt::format("{}{}{}", line.substr(0, begin), rooted ? "" : "/", line.substr(begin + path));
 }
 
 }  // namespace
@@ -112,7 +127,11 @@ void RequestReader::parse_head(std::string_view head) {
     const std::size_t end = head.find("\r\n");
     const std::string_view line = head.substr(0, end);
     head.remove_prefix(end + 2);
-    const std::size_t colon = first ? line.npos : line.find(':');
+    if (first) {
+      request_.head = in_origin_form(line) + "\r\n";
+      continue;
+    }
+    const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon), value = colon == line.npos ? "" : trim(line.substr(colon + 1));
     if (colon != line.npos && is_same(name, "Content-Length")) {
       const std::optional<std::size_t> said = parse_size(value, 10);

@@ -179,6 +179,7 @@ TrainingPlanOptions training_plan_options(const Config& config, DType automatic,
   options.class_weights = config.data.class_weights;
   options.classes = config.model.classes;
   options.per_op = config.output.per_op;
+  options.numerics = config.output.numerics;
   return options;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace ptrain {
@@ -114,6 +115,25 @@ void fill_distributed(Report& report, const RunResult& result) {
   report.distributed = std::move(distributed);
 }
 
+NumericsReport numerics_report(const Numerics& numerics) {
+  NumericsReport report;
+  for (const auto& [pass, first] : numerics.not_finite) {
+    const std::string value = std::isnan(first.value) ? "nan" : first.value > 0 ? "inf" : "-inf";
+    report.not_finite.push_back({first.step, phase_name(pass), first.op, first.tensor, value, first.input});
+  }
+  for (const ValueRange& range : numerics.ranges) {
+    const auto fraction = [&](std::int64_t count) {
+      return static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, range.values));
+    };
+    const bool any = range.values > range.not_finite;
+    report.tensors.push_back({range.tensor, range.op, phase_name(range.phase), std::string(to_string(range.dtype)),
+                              any ? std::optional(range.minimum) : std::nullopt,
+                              any ? std::optional(range.maximum) : std::nullopt, range.values, fraction(range.zeros),
+                              fraction(range.above_f16), fraction(range.below_f16), range.not_finite});
+  }
+  return report;
+}
+
 }  // namespace
 
 void fill_report(Report& report, const Config& config, const KernelLibrary& kernels, const Model& model,
@@ -163,6 +183,7 @@ void fill_report(Report& report, const Config& config, const KernelLibrary& kern
     report.classification = result.evaluations.back().classes;
   }
   report.kernels = kernel_reports(result.kernels);
+  if (result.numerics) report.numerics = numerics_report(*result.numerics);
 }
 
 std::vector<KernelReport> kernel_reports(std::span<const NodeProfile> profile) {

@@ -5,6 +5,7 @@
 #include "core/train/evaluator.h"
 #include "core/train/measure/device_figures.h"
 #include "core/train/measure/loss_record.h"
+#include "core/train/measure/numerics.h"
 #include "core/train/measure/step_timer.h"
 #include "core/train/phases.h"
 #include "core/train/plans/training_plans.h"
@@ -12,6 +13,7 @@
 #include "core/train/state/starting_state.h"
 #include "core/train/step_runner.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct RunEnd {
   BadSamples bad_samples;                        // of training, over all ranks
   std::optional<std::int64_t> device_decoded;    // training images decoded with data.decoder gpu
   std::optional<GuardFinding> batch_norm_guard;  // over all ranks; none if nothing was compared
+  std::optional<Numerics> numerics;
 };
 
 /// The combined results of all parts of a run.

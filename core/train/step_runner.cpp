@@ -107,6 +107,7 @@ void StepRunner::launch_micro_step(Loader& loader, std::int64_t step, Pass last,
 
 void StepRunner::run_plan(Plan& plan, Pass last, StepInFlight& launched) {
   plan.time_nodes(launched.traced || plans_.options().per_op);
+  if (ValueWatch* const watch = plans_.value_watch()) watch->begin_step(launched.step + 1);
   const double begin = clock_.seconds();
   plan.run(Pass::forward, last);
   if (!launched.traced) return;

@@ -158,7 +158,8 @@ void Trainer::announce_stage(std::int64_t step) {
 void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank) {
   if (!start_.first_loss) start_.first_loss = step.loss;
   losses_.add_terms(step.losses);
-  if (losses_.add(step.loss, plans_.loss_scaling() ? LossScaling::on : LossScaling::off)) {
+  const LossScaling scaling = plans_.loss_scaling() ? LossScaling::on : LossScaling::off;
+  if (losses_.add(step.loss, scaling)) {
     outcome_.status = RunStatus::diverged;
     outcome_.message = fmt::format("training diverged: the loss is {} at step {}", step.loss, step.step);
     const auto first =
@@ -168,6 +169,7 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
       outcome_.message +=
           fmt::format(", first on rank {} on {}", rank, ranks_.communicator()->transport().rank_host(rank));
     }
+    outcome_.message += explain_divergence(plans_.value_watch(), scaling);
   }
   timer_.add(step, by_rank);
   const double limit = config_.train.time_limit_seconds;
@@ -250,6 +252,10 @@ void Trainer::finish_timing(const PhasedLoader& loader) {
   if (decoders_) outcome_.device_decoded = loader.device_decoded();
   outcome_.bad_samples = ranks_.collect(loader.bad_samples());
   if (outcome_.bad_samples.count > 0) observer_.on_note(outcome_.bad_samples.text("training"));
+  if (const ValueWatch* const watch = plans_.value_watch()) {
+    outcome_.numerics = Numerics{watch->ranges(), watch->not_finite()};
+    observer_.on_note(summarize_values(*outcome_.numerics));
+  }
   if (config_.batch_norm_guard_every_steps > 0) {
     outcome_.batch_norm_guard = collect_guard(plans_.training(), ranks_, observer_);
   }

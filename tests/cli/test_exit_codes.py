@@ -51,6 +51,7 @@ class ExitCodes(ProgramTest):
     def test_the_document_of_all_keys_is_what_the_program_lists(self):
         listed = run("list", "keys", "--markdown").stdout
         self.assertEqual((ROOT / "configs/keys.md").read_text(), listed, "ptrain list keys --markdown >configs/keys.md")
+        self.assertLess(max(map(len, listed.split())), 80, "a word that no cell of a table can break")
         keys = [entry["key"] for entry in json.loads(run("list", "keys", "--json").stdout)]
         self.assertEqual(keys, re.findall(r"(?m)^\| `([\w.]+)` \|", listed))
 

@@ -80,6 +80,14 @@ class Infer(TrainedModels, ProgramTest):
         self.assertEqual(rows[0], ["input", "truth", "class1", "probability1", "class2", "probability2"])
         self.assertEqual(rows[1][:3], [str(photo), "", best["name"]])
 
+    def test_a_path_with_line_ends_stays_one_line(self):
+        photo = self.folder / "two\nlines\x1b.png"
+        shutil.copy(self.data / "images/val/red/0.png", photo)
+        text = self.infer("images", photo)
+        self.assertEqual(text.stdout.count("\n"), 1)
+        self.assertTrue(text.stdout.startswith(rf"{self.folder}/two\nlines\x1b.png: "), text.stdout)
+        self.assertEqual(self.answers("images", photo)[0]["input"], str(photo))
+
     def test_low_precision_and_one_class_at_a_time(self):
         photo = self.data / "images/val/red/0.png"
         full, low = self.answers("images", photo), self.answers("images", photo, "--amp", "O1")

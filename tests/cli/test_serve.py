@@ -264,6 +264,12 @@ class Serving(TrainedModels, ProgramTest):
         for sent in (chunked + live, [(chunked + live)[i:i + 60] for i in range(0, len(chunked + live), 60)]):
             found = self.converse(server, sent, 2)
             self.assertEqual([json.loads(one[1]) for one in found], [expected, {"live": True}])
+        for uri in (b"http://x/v2/health/live", b"HTTPS://x:8000/v2/health/live?a=b"):
+            self.assertEqual(self.converse(server, live.replace(b"/v2/health/live", uri), 1)[0][1], b'{"live":true}')
+        self.assertEqual([self.converse(server, live.replace(b"/v2/health/live", uri), 1)[0][0]
+                          for uri in (b"http://x", b"http://x?a", b"ftp://x/v2")], [404] * 3)
+        for length in (2**64, 10**30):
+            self.assertEqual(self.converse(server, head + b"Content-Length: %d\r\n\r\n{}" % length, 1)[0][0], 413)
         for bad in (head + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", head + b"Content-Length: x\r\n\r\n",
                     head + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}"):
             self.assertEqual(self.converse(server, bad, 1)[0][0], 400)

@@ -44,6 +44,15 @@ class Threads(ProgramTest):
                 self.assertIn("threads: 1 instead of 2", "".join(self.report(variable)["notes"]))
                 self.assertEqual(self.report(variable)["environment"]["threads"], 1)
 
+    def test_more_threads_than_usable_cores_are_noted(self):
+        core = min(os.sched_getaffinity(0))
+        for threads, noted in ((1, False), (2, True)):
+            result = self.train(f"{threads}", "-o", "train.steps=1", "-o", f"threads={threads}",
+                                preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            note = f"threads: {threads} share 1 usable core, which is slower than a thread for each core"
+            self.assertEqual(note in self.report(f"{threads}")["notes"], noted)
+
     def test_ranks_keep_to_the_limit_too(self):
         expected = self.losses_with("one", "-o", "threads=2", "-o", "dist.ranks=2")
         limited = self.losses_with("limited", "-o", "threads=4", "-o", "dist.ranks=2", OMP_THREAD_LIMIT="1")

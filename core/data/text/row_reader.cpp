@@ -28,6 +28,14 @@ std::string without_quotes(std::string_view field) {
   return text;
 }
 
+/// The separator of a first line such as "sep=;"; 0 without one.
+char declared_separator(std::string_view text) {
+  constexpr std::string_view prefix = "sep=", separators = ",;\t|";
+  const std::string_view line = text.substr(0, text.find_first_of("\r\n"));
+  const bool declares = line.size() == prefix.size() + 1 && line.starts_with(prefix);
+  return declares && separators.find(line.back()) != separators.npos ? line.back() : '\0';
+}
+
 }  // namespace
 
 std::string_view trim_blanks(std::string_view text) {
@@ -39,6 +47,13 @@ std::string_view trim_blanks(std::string_view text) {
 void require_text(std::string_view field, const std::string& name, std::int64_t line) {
   if (field.find('\0') != field.npos) fail("{}:{}: not a text file (byte 0x00)", name, line);
   if (!is_utf8(field)) fail("{}:{}: not UTF-8", name, line);
+}
+
+RowReader::RowReader(std::string_view text, const std::string& name, RowLayout layout)
+    : rest_(text), name_(name), layout_(layout) {
+  if (layout.quoting != Quoting::rfc4180 || declared_separator(text) == '\0') return;
+  rest_.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  ++next_line_;
 }
 
 bool RowReader::next(std::vector<std::string>& fields) {
@@ -124,6 +139,7 @@ std::vector<std::vector<std::string>> read_first_rows(std::string_view text, con
 }
 
 char find_separator(std::string_view text, const std::string& name) {
+  if (const char declared = declared_separator(text); declared != '\0') return declared;
   constexpr std::size_t tried_rows = 100, fewest_rows = 2;
   for (const char separator : {',', ';', '\t', '|'}) {
     try {

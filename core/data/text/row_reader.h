@@ -18,12 +18,11 @@ struct RowLayout {
   Quoting quoting = Quoting::literal;
 };
 
-/// Reads fields row by row, counting lines; skips empty lines.
+/// Reads fields row by row, counting lines; skips empty lines and, of CSV, a first line that declares the separator.
 class RowReader {
  public:
   /// `text` and `name`, which is for messages, must outlive it.
-  RowReader(std::string_view text, const std::string& name, RowLayout layout)
-      : rest_(text), name_(name), layout_(layout) {}
+  RowReader(std::string_view text, const std::string& name, RowLayout layout);
 
   /// False at the end. Throws Error{failed} naming a line that is not text or has a malformed quoted field.
   bool next(std::vector<std::string>& fields);
@@ -58,7 +57,8 @@ class RowReader {
 std::vector<std::vector<std::string>> read_first_rows(std::string_view text, const std::string& name, RowLayout layout,
                                                       std::size_t most);
 
-/// The separator of a CSV: a comma, or else a semicolon, tab or bar that splits all of the first rows alike.
+/// The separator of a CSV: the one that a first line "sep=;" declares (Excel reads and writes it), a comma, or else a
+/// semicolon, tab or bar that splits all of the first rows alike.
 char find_separator(std::string_view text, const std::string& name);
 
 /// `text` without the blanks around it.

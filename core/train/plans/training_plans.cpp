@@ -47,6 +47,7 @@ void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluat
     compile_for_first_batches(*evaluation_, *evaluation, loader);
   }
   if (options_.per_op) training_->enable_profile();
+  if (options_.numerics) training_->watch_values(&value_watch_.emplace());
   announce_search();
   count_memory();
   figures_.flops_per_sample = cost.flops / static_cast<double>(buckets.front().rows);

@@ -36,7 +36,8 @@ struct TrainingPlanOptions {
   LoaderOptions loader, evaluation_loader;  // this rank's
   ClassWeights class_weights;
   std::int64_t classes = 0;
-  bool per_op = false;  // every op of training is timed
+  bool per_op = false;    // every op of training is timed
+  bool numerics = false;  // every value of training is looked at
 };
 
 class TrainingPlans {
@@ -64,6 +65,9 @@ class TrainingPlans {
   PlanSet& training() { return *training_; }
   const PlanSet& training() const { return *training_; }
   PlanSet& evaluation() { return *evaluation_; }
+  /// Of the training plans; null without TrainingPlanOptions::numerics.
+  ValueWatch* value_watch() { return value_watch_ ? &*value_watch_ : nullptr; }
+  const ValueWatch* value_watch() const { return value_watch_ ? &*value_watch_ : nullptr; }
 
   /// Weights of the losses by name, if there are several; known once a training plan is compiled.
   const std::map<std::string, float>& loss_terms() const { return figures_.loss_weights; }
@@ -96,6 +100,7 @@ class TrainingPlans {
   PlannedFigures figures_;  // without search_seconds
   std::vector<float> class_weights_;
   Variables variables_;
+  std::optional<ValueWatch> value_watch_;
   std::optional<PlanSet> training_;
   std::optional<PlanSet> evaluation_;
   std::optional<PlanMemory> memory_;

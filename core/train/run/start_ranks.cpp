@@ -1,5 +1,6 @@
 #include "core/train/run/start_ranks.h"
 
+#include "core/base/counted.h"
 #include "core/base/parallel.h"
 #include "core/base/standard_streams.h"
 #include "core/base/threads.h"
@@ -118,6 +119,11 @@ LoadedConfig with_threads(LoadedConfig loaded, int threads) {
         fmt::format("threads: {} instead of {}: OpenMP grants no more; unset OMP_THREAD_LIMIT and "
                     "OMP_MAX_ACTIVE_LEVELS, and raise ulimit -u, to use all",
                     granted, threads));
+  }
+  const auto cores = static_cast<int>(usable_cores().size());
+  if (granted > cores) {
+    loaded.notes.push_back(fmt::format("threads: {} share {}, which is slower than a thread for each core", granted,
+                                       counted(cores, "usable core")));
   }
   return loaded;
 }

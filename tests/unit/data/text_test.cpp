@@ -128,6 +128,20 @@ TEST(TextTable, ReadsOtherSeparatorsThanCommas) {
   expect_row(csv("text,label\na;b,1\nc;d,0\n"), 1, "c;d", "", "0");
 }
 
+TEST(TextTable, TakesTheSeparatorThatExcelsFirstLineDeclares) {
+  for (const std::string by : {",", ";", "\t", "|"}) {
+    for (const std::string end : {"\n", "\r\n"}) {
+      const std::string rows = "text" + by + "label" + end + "good" + by + "1" + end + "bad" + by + "0" + end;
+      const TextTable table = csv("\xef\xbb\xbfsep=" + by + end + rows);
+      expect_row(table, 1, "bad", "", "0");
+      EXPECT_EQ(table.rows[0].line, 3);
+    }
+  }
+  expect_row(csv("sep=;\ntext;label\na,b;1\n"), 0, "a,b", "", "1");  // one row, which shows no separator
+  EXPECT_EQ(get_error_message([] { csv("sep=;\ntext;label\na;b;1\n"); }), "t.csv:3: expected 2 columns, got 3");
+  expect_row(csv("sep=x,label\n,1\n"), 0, "sep=x", "", "label");
+}
+
 TEST(TextTable, LeavesOutAColumnThatCountsTheRows) {
   std::string rows, pairs, shuffled;
   for (const int i : {0, 1, 2, 3, 4, 5}) {
