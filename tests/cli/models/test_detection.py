@@ -150,6 +150,20 @@ class Detection(ProgramTest):
                     for value, wanted in zip((left, top, right - left, bottom - top), one["box"]):
                         self.assertAlmostEqual(value, wanted, delta=1e-2)
 
+    def test_eight_bits_keep_the_precision(self):
+        self.coco()
+        whole, report, again = (self.folder / name for name in ("int8", "quantize.json", "infer.json"))
+        made = run("quantize", self.own, "--calibrate", self.folder / "coco", "--out", whole, "--layers", "all", "--max-drop", "5",
+                   "--speed-seconds", "0", "--report", report)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        metric = json.loads(report.read_text())["metric"]
+        self.assertEqual(metric["name"], "map")
+        self.assertGreater(metric["before"], 0.1)
+        self.assertLess(metric["before"] - metric["after"], 0.05)
+        asked = run("infer", whole, self.folder / "coco", "--report", again)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        self.assertAlmostEqual(json.loads(again.read_text())["evaluation"]["metrics"]["map"]["value"], metric["after"], delta=1e-6)
+
     def test_numbers_pictures_without_annotations(self):
         for name in ("b", "a"):
             (self.folder / f"{name}.bmp").write_bytes(square((20, 30, 48, 48)))
