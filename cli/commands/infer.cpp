@@ -5,6 +5,8 @@
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
+#include "core/infer/box_pictures.h"
+#include "core/infer/coco_results.h"
 #include "core/infer/generation.h"
 #include "core/infer/inference.h"
 #include "core/infer/label_maps.h"
@@ -27,7 +29,7 @@ struct InferArguments {
   std::size_t top = 5;
   std::string format = "text";
   std::string report;
-  std::string masks;
+  std::string masks, boxes, coco_results;
   std::string progress = "auto";
   GenerationOptions generation;
 };
@@ -61,6 +63,10 @@ InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, con
   const InferenceOptions options{.form = {arguments.top, inputs.info().class_names, !arguments.masks.empty()}};
   std::optional<LabelMapFolder> masks;
   if (options.form.label_maps) masks.emplace(arguments.masks, inputs.info());
+  std::optional<BoxPictureFolder> pictures;
+  if (!arguments.boxes.empty()) pictures.emplace(arguments.boxes, inputs.info());
+  std::optional<CocoResults> results;
+  if (!arguments.coco_results.empty()) results.emplace(arguments.coco_results, inputs.info());
   fmt::print("{}", format_header(format, ready.task().columns(options.form)));
   const Stopwatch watch;
   InferenceReport report = run_inference(
@@ -68,6 +74,8 @@ InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, con
       [&](const std::string& input, const Prediction& one) {
         fmt::print("{}", format_prediction(format, input, one));
         if (one.label_map) masks->write(input, *one.label_map);
+        if (pictures) pictures->write(input, one.objects);
+        if (results) results->add(inputs.origin(one.index).id.value_or(one.index + 1), one.objects);
       },
       [&](std::int64_t done) {
         progress->show(done, inputs.size(), [&](double eta_seconds) {
@@ -77,6 +85,7 @@ InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, con
         });
       });
   progress->finish();
+  if (results) results->commit();
   return report;
 }
 
@@ -127,16 +136,25 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
       opened.trained.config.model.max_positions));
 }
 
-void infer(const InferArguments& arguments) {
-  const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
-  const LoadedModel opened = open_model(arguments.deploy.model);
+/// Rejects outputs that the model's task does not have, and those that would overwrite what is read.
+void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
   std::vector<std::filesystem::path> read{opened.trained.folder, arguments.deploy.model};
   read.insert(read.end(), arguments.inputs.begin(), arguments.inputs.end());
   require_free_output("--report", arguments.report, read, "ptrain.infer", FolderInputs::are_inputs);
-  if (!arguments.masks.empty() && !opened.task->predicts_label_maps()) {
-    fail_usage("--masks: needs a class for each pixel; {} is a model of {}", arguments.deploy.model,
-               opened.task->name());
-  }
+  require_free_output("--coco-results", arguments.coco_results, read, "", FolderInputs::are_inputs);
+  const auto require_task = [&](const char* option, const std::string& value, bool fits, const char* what) {
+    if (value.empty() || fits) return;
+    fail_usage("{}: needs {}; {} is a model of {}", option, what, arguments.deploy.model, opened.task->name());
+  };
+  require_task("--masks", arguments.masks, opened.task->predicts_label_maps(), "a class for each pixel");
+  require_task("--boxes", arguments.boxes, opened.task->predicts_objects(), "boxes around objects");
+  require_task("--coco-results", arguments.coco_results, opened.task->predicts_objects(), "boxes around objects");
+}
+
+void infer(const InferArguments& arguments) {
+  const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
+  const LoadedModel opened = open_model(arguments.deploy.model);
+  check_outputs(arguments, opened);
   if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
@@ -181,7 +199,8 @@ void add_infer_command(CLI::App& program) {
   command
       ->add_option(
           "INPUT", arguments->inputs,
-          "images and folders of them, or of idx files or CIFAR's binary ones, whose evaluation samples are used; "
+          "images and folders of them, or of idx files, CIFAR's binary ones, or COCO's and PASCAL VOC's boxes, whose "
+          "evaluation samples are used; "
           "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl, .ndjson), .txt files and "
           "sentences, or "
           "prompts of a language model; files of Criteo's lines; - for standard input, one input per line")
@@ -204,6 +223,17 @@ void add_infer_command(CLI::App& program) {
           "segmentation: folder for each image's classes as NAME.png, whose values are class numbers, and over "
           "the image as NAME_overlay.png")
       ->type_name("FOLDER");
+  command
+      ->add_option(
+          "--boxes", arguments->boxes,
+          "detection: folder for each image as NAME.png with the boxes of its objects drawn, those with a score "
+          "of at least 0.5")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--coco-results", arguments->coco_results,
+                   "detection: all boxes as COCO's results file, for pycocotools; ids are those of the annotations, "
+                   "else images count from 1 and categories are class numbers")
+      ->type_name("FILE");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
       ->capture_default_str()
       ->type_name("auto|bar|plain|none");
@@ -212,6 +242,7 @@ void add_infer_command(CLI::App& program) {
       "Example:\n  ptrain infer runs/resnet50 photo.jpg more_photos/ --top 3\n"
       "  echo 'a gripping film' | ptrain infer runs/bert_finetune - --format jsonl\n"
       "  ptrain infer runs/deeplab street.jpg --masks masks/\n"
+      "  ptrain infer runs/retinanet data/coco --coco-results results.json --boxes pictures/\n"
       "  ptrain infer runs/gpt2 'Once upon a time' --tokens 40 --top-k 20");
   command->callback([arguments] { infer(*arguments); });
 }

@@ -52,6 +52,9 @@ void show(const QuantizeReport& report) {
                accuracy.before, accuracy.after, counted(accuracy.samples, "sample"), accuracy.lost, accuracy.won,
                accuracy.p_value);
   }
+  if (report.metric) {
+    fmt::print("{}: {:.4f} before, {:.4f} after\n", report.metric->title, report.metric->before, report.metric->after);
+  }
   fmt::print("logits: relative error {:.4f}, largest {:.4f}; the prediction is unchanged for {:.2f} %\n",
              report.logits.relative, report.logits.largest, 100 * report.logits.agreement);
   fmt::print("size: {} bytes before, {} after ({:.2f} times smaller)\n", report.bytes_before, report.bytes_after,

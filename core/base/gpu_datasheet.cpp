@@ -63,6 +63,21 @@ bool has_words(std::string_view name, std::string_view model) {
   }
 }
 
+/// The row of a GPU's full name or, of those whose name begins with a short one ("h100"), that of the highest rates.
+const Row* find_row(std::string_view gpu_name) {
+  for (const Row& row : rows) {
+    if (has_words(gpu_name, row.model)) return &row;
+  }
+  const Row* fastest = nullptr;
+  for (const Row& row : rows) {
+    const std::string_view model = row.model;
+    const bool is_short = !gpu_name.empty() && gpu_name.size() < model.size() &&
+                          has_words(model.substr(0, gpu_name.size() + 1), gpu_name);
+    if (is_short && (fastest == nullptr || row.low > fastest->low)) fastest = &row;
+  }
+  return fastest;
+}
+
 }  // namespace
 
 std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name) {
@@ -71,18 +86,16 @@ std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name) {
     if (has_words(gpu_name, other)) return std::nullopt;
   }
   const auto known = [](double value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  for (const Row& row : rows) {
-    if (!has_words(gpu_name, row.model)) continue;
-    return GpuDataSheet{{row.low * tera, row.tf32 * tera, row.fp32 * tera, row.bandwidth * tera},
-                        row.bf16,
-                        known(row.memory),
-                        known(row.watts),
-                        known(row.pcie_generation),
-                        row.pcie_generation > 0 ? std::optional(lanes) : std::nullopt,
-                        known(row.nvlink_links),
-                        known(row.nvlink)};
-  }
-  return std::nullopt;
+  const Row* const row = find_row(gpu_name);
+  if (row == nullptr) return std::nullopt;
+  return GpuDataSheet{{row->low * tera, row->tf32 * tera, row->fp32 * tera, row->bandwidth * tera},
+                      row->bf16,
+                      known(row->memory),
+                      known(row->watts),
+                      known(row->pcie_generation),
+                      row->pcie_generation > 0 ? std::optional(lanes) : std::nullopt,
+                      known(row->nvlink_links),
+                      known(row->nvlink)};
 }
 
 std::optional<GpuRates> datasheet_rates(std::string_view gpu_name) {

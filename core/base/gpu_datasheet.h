@@ -33,7 +33,8 @@ struct GpuDataSheet {
   std::optional<double> nvlink_links, nvlink_gb_s;  // of each link in one direction
 };
 
-/// The data sheet of the GPU that CUDA calls `gpu_name` ("NVIDIA H200") or a user does ("h200"). Absent for a GPU
+/// The data sheet of the GPU that CUDA calls `gpu_name` ("NVIDIA H200") or a user does ("h200"); of a name that several
+/// begin with ("h100"), that of the fastest. Absent for a GPU
 /// outside the table (data-centre GPUs from Volta on) and for a MIG partition. Source: NVIDIA's data sheets.
 std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name);
 

@@ -40,6 +40,7 @@ struct DatasetInfo {
   std::vector<std::string> targets{tensor_names::labels};  // names of the target tensors
   int classes = 0;                                         // 1 for values and tokens
   std::vector<std::string> class_names;                    // one per class
+  std::vector<std::int64_t> category_ids;                  // of classes in annotation files; empty: their numbers
 
   // Images: u8 pixels [height, width, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is `frames`
   // consecutive images.
@@ -129,6 +130,7 @@ struct SampleOrigin {
   bool is_picture = false;                  // the file is the sample itself, an image
   std::optional<std::int64_t> line = {};    // of a table, from 1
   std::optional<std::int64_t> record = {};  // in a file of many samples, from 0
+  std::optional<std::int64_t> id = {};      // in an annotation file
   std::string text = {}, second = {};       // of text
   std::optional<float> value = {};          // to predict
 };

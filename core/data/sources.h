@@ -27,8 +27,12 @@ std::unique_ptr<Dataset> open_cityscapes(const DataSettings& settings, Split spl
 std::unique_ptr<Dataset> open_web_dataset(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tf_record(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
+/// Whether `root` has annotations of evaluation samples that open_coco reads.
+bool holds_coco(const std::filesystem::path& root);
 /// Also throws as parse_coco does, and Error{failed} naming the folders where the images were looked for.
 std::unique_ptr<Dataset> open_coco(const DataSettings& settings, Split split);
+/// Whether `root` has a list of evaluation samples that open_voc reads.
+bool holds_voc(const std::filesystem::path& root);
 /// Also throws as parse_voc does.
 std::unique_ptr<Dataset> open_voc(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);

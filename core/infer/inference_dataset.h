@@ -36,13 +36,14 @@ struct InferenceDataOptions {
 
 /// Opens `arguments` as given on the command line. Images: files; folders, searched at any depth, where an image's
 /// label is its folder if that has a class's name; data sets as in data.path of idx and CIFAR, of which the evaluation
-/// samples are used, FOLDER[0] and so on; "-" for one path per line of standard input. Clips: folders of frames, and
-/// folders that contain such at any depth, where a clip's label is its parent folder if that has a class's name; "-"
-/// likewise. Texts: .tsv, .csv, .jsonl and .json tables with labels; .txt files of one sentence per line; "-" for such
-/// lines of standard input; anything else is itself a sentence. A tab splits a sentence into a pair. Tables: files of
-/// Criteo's lines, with or without labels; "-" for such lines of standard input. Throws Error{failed} naming what is
-/// missing, is no text, has an unknown class as label or unexpected fields, and when there is no input at all. Throws
-/// Error{usage} for language models, which generate text (generation.h).
+/// samples are used, FOLDER[0] and so on, and for models of boxes those in COCO's or PASCAL VOC's form; "-" for one
+/// path per line of standard input. Clips: folders of frames, and folders that contain such at any depth, where a
+/// clip's label is its parent folder if that has a class's name; "-" likewise. Texts: .tsv, .csv, .jsonl and .json
+/// tables with labels; .txt files of one sentence per line; "-" for such lines of standard input; anything else is
+/// itself a sentence. A tab splits a sentence into a pair. Tables: files of Criteo's lines, with or without labels; "-"
+/// for such lines of standard input. Throws Error{failed} naming what is missing, is no text, has an unknown class as
+/// label or unexpected fields, and when there is no input at all. Throws Error{usage} for language models, which
+/// generate text (generation.h).
 std::unique_ptr<InferenceDataset> open_inputs(const ModelArtifact& model, const std::vector<std::string>& arguments,
                                               const InferenceDataOptions& options);
 

@@ -9,6 +9,12 @@ namespace ptrain {
 /// argument that is missing or of another kind.
 std::unique_ptr<InferenceDataset> open_image_inputs(const ModelArtifact& model,
                                                     const std::vector<std::string>& arguments);
+/// Whether `path` is a folder with COCO's or PASCAL VOC's annotations of evaluation samples.
+bool holds_annotations(const std::string& path);
+/// The evaluation samples of such a folder, which has to be the only argument. Throws Error{usage} otherwise, and
+/// Error{failed} where its classes are not the model's.
+std::unique_ptr<InferenceDataset> open_annotated_inputs(const ModelArtifact& model,
+                                                        const std::vector<std::string>& arguments);
 std::unique_ptr<InferenceDataset> open_clip_inputs(const ModelArtifact& model,
                                                    const std::vector<std::string>& arguments);
 std::unique_ptr<InferenceDataset> open_text_inputs(const ModelArtifact& model,

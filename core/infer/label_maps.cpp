@@ -3,7 +3,6 @@
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/segmentation_transform.h"
-#include "core/io/atomic_file.h"
 
 #include <numeric>
 
@@ -13,10 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int most_classes_of_map = 256;
-
-void write_png(const fs::path& path, const std::vector<std::uint8_t>& bytes) {
-  write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
 
 /// Image and colour in equal parts.
 std::vector<std::uint8_t> blend(const DecodedImage& image, const IndexImage& labels,
@@ -37,15 +32,18 @@ std::vector<std::uint8_t> blend(const DecodedImage& image, const IndexImage& lab
   return pixels;
 }
 
-}  // namespace
-
-LabelMapFolder::LabelMapFolder(fs::path folder, const DatasetInfo& data) : folder_(std::move(folder)), data_(data) {
+const DatasetInfo& require_few_classes(const DatasetInfo& data) {
   if (data.classes > most_classes_of_map) {
     fail_usage("--masks: the model has {} classes, but a label map holds at most {}", data.classes,
                most_classes_of_map);
   }
-  make_folder(folder_);
+  return data;
 }
+
+}  // namespace
+
+LabelMapFolder::LabelMapFolder(fs::path folder, const DatasetInfo& data)
+    : data_(require_few_classes(data)), folder_(std::move(folder)) {}
 
 void LabelMapFolder::write(const std::string& image, const IndexImage& map) {
   std::vector<std::uint8_t> bytes, pixels;
@@ -53,29 +51,10 @@ void LabelMapFolder::write(const std::string& image, const IndexImage& map) {
   const DecodedImage decoded = decode_image(bytes, image, pixels, data_.orientation);
   const IndexImage labels = restore_size(map, decoded.size());
   const auto colours = voc_palette(static_cast<std::size_t>(data_.classes));
-  const fs::path name = find_free(fs::path(image).stem().string());
+  const fs::path name = folder_.name_pictures(image);
   write_png(fs::path(name) += ".png", encode_png_indices(labels, colours));
   write_png(fs::path(name) += "_overlay.png",
             encode_png(blend(decoded, labels, colours), decoded.width, decoded.height));
-}
-
-fs::path LabelMapFolder::find_free(const std::string& name) {
-  std::string free = name;
-  for (int number = 2; !used_.insert(free).second; ++number) free = fmt::format("{}_{}", name, number);
-  return folder_ / free;
-}
-
-std::vector<std::array<std::uint8_t, 3>> voc_palette(std::size_t count) {
-  std::vector<std::array<std::uint8_t, 3>> colours(count);
-  for (std::size_t number = 0; number < count; ++number) {
-    for (std::size_t bit = 0; bit < 8; ++bit) {
-      for (std::size_t c = 0; c < 3; ++c) {
-        const std::size_t dealt = number >> (3 * bit + c) & 1;
-        colours[number][c] = static_cast<std::uint8_t>(colours[number][c] | dealt << (7 - bit));
-      }
-    }
-  }
-  return colours;
 }
 
 }  // namespace ptrain

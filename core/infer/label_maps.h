@@ -2,11 +2,7 @@
 #pragma once
 
 #include "core/data/dataset.h"
-#include "core/data/image/png_image.h"
-
-#include <filesystem>
-#include <set>
-#include <string>
+#include "core/infer/picture_folder.h"
 
 namespace ptrain {
 
@@ -22,14 +18,8 @@ class LabelMapFolder {
   void write(const std::string& image, const IndexImage& map);
 
  private:
-  std::filesystem::path find_free(const std::string& name);
-
-  std::filesystem::path folder_;
   DatasetInfo data_;
-  std::set<std::string> used_;
+  PictureFolder folder_;
 };
-
-/// The first `count` colours of PASCAL VOC's palette, in which the bits of a number are dealt to red, green and blue.
-std::vector<std::array<std::uint8_t, 3>> voc_palette(std::size_t count);
 
 }  // namespace ptrain

@@ -64,9 +64,7 @@ class Fuser {
     }
     if (best == nullptr) return {};
     const ValueId residual = add->inputs[static_cast<std::size_t>(1 - side)];
-    const NodeId residual_producer = graph_.value(residual).producer;
-    if (residual_producer >= 0 && graph_.nodes().data() + residual_producer > best) return {};
-    return {best, add, residual};
+    return is_computed_before(residual, *best) ? NormChain{best, add, residual} : NormChain{};
   }
 
   /// Whether the node's channels fill whole bytes of a mask.
@@ -78,16 +76,43 @@ class Fuser {
     return attrs.activation == Activation::none && node.inputs.size() <= BatchNorm::residual;
   }
 
-  /// The layer that can fuse an activation: a linear one GELU and ReLU, a convolution with a bias ReLU.
-  const Node* activated_layer(const Node& activation) const {
+  /// The chain that ends in an activation that layers can fuse: linear + GELU or ReLU, convolution with a bias + ReLU,
+  /// or convolution with a bias + add + ReLU with the other side as the residual.
+  struct LayerChain {
+    const Node* layer = nullptr;
+    const Node* add = nullptr;
+    ValueId residual = no_value;
+  };
+
+  LayerChain layer_chain(const Node& activation) const {
     const std::string_view type = activation.op->type();
-    if (type != "gelu" && type != "relu") return nullptr;
+    if (type != "gelu" && type != "relu") return {};
     if (const Node* linear = sole_producer(activation.inputs[0], "linear")) {
-      return static_cast<const Linear&>(*linear->op).attrs().activation == Activation::none ? linear : nullptr;
+      const bool is_plain = static_cast<const Linear&>(*linear->op).attrs().activation == Activation::none;
+      return {is_plain ? linear : nullptr};
     }
-    const Node* conv = type == "relu" ? sole_producer(activation.inputs[0], "conv2d") : nullptr;
+    if (type != "relu") return {};
+    if (const Node* conv = plain_convolution(activation.inputs[0])) return {conv};
+    const Node* add = sole_producer(activation.inputs[0], "add");
+    if (add == nullptr) return {};
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Node* conv = plain_convolution(add->inputs[side]);
+      const ValueId residual = add->inputs[1 - side];
+      if (conv != nullptr && is_computed_before(residual, *conv)) return {conv, add, residual};
+    }
+    return {};
+  }
+
+  /// The convolution with a bias alone that produces `id`, if the value is read only once.
+  const Node* plain_convolution(ValueId id) const {
+    const Node* conv = sole_producer(id, "conv2d");
     if (conv == nullptr || conv->inputs.size() != Conv2d::residual) return nullptr;
     return static_cast<const Conv2d&>(*conv->op).activation() == Activation::none ? conv : nullptr;
+  }
+
+  bool is_computed_before(ValueId id, const Node& node) const {
+    const NodeId producer = graph_.value(id).producer;
+    return producer < 0 || graph_.nodes().data() + producer < &node;
   }
 
   void mark() {
@@ -101,8 +126,9 @@ class Fuser {
           continue;
         }
       }
-      if (const Node* layer = activated_layer(node)) {
-        swallow(layer);
+      if (const LayerChain chain = layer_chain(node); chain.layer != nullptr) {
+        swallow(chain.layer);
+        if (chain.add != nullptr) swallow(chain.add);
       } else if (type == "layer_norm") {
         if (const Node* add = sole_producer(node.inputs[0], "add")) {
           swallow(add);
@@ -115,7 +141,7 @@ class Fuser {
   void emit(const Node& node) {
     const std::string_view type = node.op->type();
     if (node.op->kernel() == "activation" && emit_norm_activation(node)) return;
-    if (const Node* layer = activated_layer(node)) return emit_activated_layer(*layer, node);
+    if (const LayerChain chain = layer_chain(node); chain.layer != nullptr) return emit_activated_layer(chain, node);
     if (type == "layer_norm" && emit_residual_norm(node)) return;
     rewriter_.copy(node);
   }
@@ -131,7 +157,10 @@ class Fuser {
     return true;
   }
 
-  void emit_activated_layer(const Node& layer, const Node& activation) {
+  void emit_activated_layer(const LayerChain& chain, const Node& activation) {
+    const Node& layer = *chain.layer;
+    std::vector<ValueId> inputs = rewriter_.mapped(layer.inputs);
+    if (chain.residual != no_value) inputs.push_back(rewriter_.mapped(chain.residual));
     OpPtr op;
     if (layer.op->type() == "conv2d") {
       op = std::make_shared<Conv2d>(static_cast<const Conv2d&>(*layer.op).attrs(), get_activation(activation));
@@ -141,7 +170,7 @@ class Fuser {
       attrs.save_pre = true;
       op = std::make_shared<Linear>(attrs);
     }
-    replace(layer, std::move(op), rewriter_.mapped(layer.inputs), activation);
+    replace(layer, std::move(op), std::move(inputs), activation);
   }
 
   bool emit_residual_norm(const Node& norm) {

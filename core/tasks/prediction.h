@@ -3,6 +3,7 @@
 
 #include "core/data/batch.h"
 #include "core/data/image/png_image.h"
+#include "core/tasks/detected_box.h"
 
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,7 @@ struct Prediction {
   std::optional<double> probability, label_probability;  // of the prediction and of the label, if the model computes
                                                          // them
   std::optional<IndexImage> label_map = {};              // the class of each pixel, if requested
+  std::vector<DetectedBox> objects = {};                 // in px of the original image, by descending score
   double error = 0;  // larger for worse predictions; 0: correct, or the label is unknown
 
   bool has_label() const { return !label.is_null(); }

@@ -71,6 +71,8 @@ class Task {
   virtual Batch answers(Batch scores) const { return scores; }
   /// Whether predictions can have a label map; of at most 256 classes.
   virtual bool predicts_label_maps() const { return false; }
+  /// Whether predictions have objects.
+  virtual bool predicts_objects() const { return false; }
   /// The columns of Prediction::cells.
   virtual std::vector<std::string> columns(const PredictionOptions& /*form*/) const { return {}; }
   /// For the first `count` rows of a batch, from their scores(). The label is known if the batch has it.

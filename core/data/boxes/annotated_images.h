@@ -22,10 +22,12 @@ struct AnnotatedImage {
   std::string file;  // its path
   int width = 0, height = 0;
   std::vector<AnnotatedObject> objects;
+  std::int64_t id = 0;  // in its annotation file; without one, its number in the list of images, from 1
 };
 
 struct AnnotatedImages {
   std::vector<std::string> class_names;
+  std::vector<std::int64_t> category_ids;  // of the classes, in their annotation file; empty: they are the numbers
   std::vector<AnnotatedImage> images;
   std::vector<std::string> notes;
 };

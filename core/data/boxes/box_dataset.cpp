@@ -20,12 +20,17 @@ class BoxDataset final : public Dataset {
         flips_(resolve_augment(settings, split, Augmentation::crop_flip) != Augmentation::none) {
     constexpr int usual_side = 512;
     info_ = photo_info(settings, annotated.class_names, place);
+    info_.category_ids = std::move(annotated.category_ids);
     info_.targets = {tensor_names::annotations};
     info_.framing = ImageFraming::pad;
     info_.image_size = settings.image_size.value_or(usual_side);
     info_.orientation = ImageOrientation::stored;  // boxes are in pixels as stored
     notes_ = std::move(annotated.notes);
-    if (split == Split::train) leave_out_unlearnable(place);
+    if (split == Split::train) {
+      leave_out_unlearnable(place);
+    } else if (std::ranges::all_of(images_, has_nothing_to_find)) {
+      notes_.push_back(fmt::format("{}: no image has a box to find, so mAP is undefined", place));
+    }
     if (images_.empty()) fail("{}: has no image with a box that can be learnt", place);
     for (const AnnotatedImage& image : images_) most_objects_ = std::max(most_objects_, image.objects.size());
   }
@@ -61,7 +66,8 @@ class BoxDataset final : public Dataset {
   }
 
   SampleOrigin origin(std::int64_t index) const override {
-    return {.file = images_[static_cast<std::size_t>(index)].file, .is_picture = true};
+    const AnnotatedImage& image = images_[static_cast<std::size_t>(index)];
+    return {.file = image.file, .is_picture = true, .id = image.id};
   }
 
   std::uint64_t fingerprint() const override {
@@ -77,6 +83,10 @@ class BoxDataset final : public Dataset {
   }
 
  private:
+  static bool has_nothing_to_find(const AnnotatedImage& image) {
+    return std::ranges::all_of(image.objects, &AnnotatedObject::crowd);
+  }
+
   void leave_out_unlearnable(const std::string& place) {
     std::int64_t boxes = 0;
     for (AnnotatedImage& image : images_) {
@@ -84,9 +94,7 @@ class BoxDataset final : public Dataset {
       boxes += static_cast<std::int64_t>(std::erase_if(
           image.objects, [&](const AnnotatedObject& one) { return !one.crowd && !is_learnable(one, width, height); }));
     }
-    const auto images = static_cast<std::int64_t>(std::erase_if(images_, [](const AnnotatedImage& image) {
-      return std::ranges::all_of(image.objects, &AnnotatedObject::crowd);
-    }));
+    const auto images = static_cast<std::int64_t>(std::erase_if(images_, has_nothing_to_find));
     if (boxes > 0) {
       notes_.push_back(fmt::format("{}: {} {} without area or outside the image left out", place, boxes,
                                    boxes == 1 ? "box" : "boxes"));

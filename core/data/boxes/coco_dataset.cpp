@@ -39,11 +39,14 @@ fs::path find_annotations(const fs::path& root, Split split) {
   return {};
 }
 
-/// The file that the settings name, or the usual one.
-fs::path choose_annotations(const DataSettings& settings, Split split) {
+/// The file that the settings name, or the usual one; empty where there is none.
+fs::path find_annotations(const DataSettings& settings, Split split) {
   const std::string& named = split == Split::train ? settings.train_file : settings.dev_file;
-  if (named.ends_with(".json")) return fs::path(settings.path) / named;
-  if (fs::path found = find_annotations(settings.path, split); !found.empty()) return found;
+  return named.ends_with(".json") ? fs::path(settings.path) / named : find_annotations(settings.path, split);
+}
+
+fs::path choose_annotations(const DataSettings& settings, Split split) {
+  if (fs::path found = find_annotations(settings, split); !found.empty()) return found;
   const bool train = split == Split::train;
   fail("{}: has no annotations of COCO's form for {}: expected annotations/instances_{}*.json, {}.json or {}",
        settings.path, train ? "training" : "evaluation", list_split_names(split).front(),
@@ -77,7 +80,20 @@ AnnotatedImages read_annotations(const DataSettings& settings, const fs::path& p
   return annotated;
 }
 
+/// That evaluation has the categories of training, whose annotations may be absent.
+void require_training_categories(const DataSettings& settings, const AnnotatedImages& annotated, const fs::path& path) {
+  const fs::path training = find_annotations(settings, Split::train);
+  if (training.empty()) return;
+  std::ifstream file(training, std::ios::binary);
+  const AnnotatedImages other = parse_coco(file, training.string(), "", settings.classes);
+  if (other.class_names == annotated.class_names) return;
+  fail("{}: has the categories {}, {} has {}", path.string(), listed(annotated.class_names), training.string(),
+       listed(other.class_names));
+}
+
 }  // namespace
+
+bool holds_coco(const fs::path& root) { return !find_annotations(root, Split::eval).empty(); }
 
 std::unique_ptr<Dataset> open_coco(const DataSettings& settings, Split split) {
   require_path(settings, "coco");
@@ -89,13 +105,7 @@ std::unique_ptr<Dataset> open_coco(const DataSettings& settings, Split split) {
     annotated.images =
         gathered(std::move(annotated.images), select_stratified_split(alike, settings, split, path.string()));
   } else if (split == Split::eval) {
-    const fs::path training = choose_annotations(settings, Split::train);
-    std::ifstream file(training, std::ios::binary);
-    const AnnotatedImages other = parse_coco(file, training.string(), "", settings.classes);
-    if (other.class_names != annotated.class_names) {
-      fail("{}: has the categories {}, {} has {}", path.string(), listed(annotated.class_names), training.string(),
-           listed(other.class_names));
-    }
+    require_training_categories(settings, annotated, path);
   }
   return make_box_dataset(std::move(annotated), settings, split, path.string());
 }

@@ -80,7 +80,8 @@ class CocoReader {
   }
 
   void add_image(const json& image, const std::string& where) {
-    AnnotatedImage made{read_text(image, "file_name", where), 0, 0, {}};
+    AnnotatedImage made;
+    made.file = read_text(image, "file_name", where);
     const std::int64_t width = read_id(image, "width", where), height = read_id(image, "height", where);
     constexpr std::int64_t most_side = 1 << 20;
     if (width < 1 || height < 1 || width > most_side || height > most_side) {
@@ -88,7 +89,7 @@ class CocoReader {
     }
     made.width = static_cast<int>(width);
     made.height = static_cast<int>(height);
-    const std::int64_t id = read_id(image, "id", where);
+    const std::int64_t id = made.id = read_id(image, "id", where);
     if (!document.images.emplace(id, std::move(made)).second) fail("{}: another image has the id {}", where, id);
   }
 
@@ -97,7 +98,11 @@ class CocoReader {
     const std::int64_t id = read_id(category, "id", where);
     if (id >= most_id) fail("{}: id: expected one below {}, got {}", where, most_id, id);
     const std::string name = compose_class_name(read_text(category, "name", where));
-    if (!document.categories.emplace(id, name).second) fail("{}: another category has the id {}", where, id);
+    for (const auto& [other, taken] : document.categories) {
+      if (other == id) fail("{}: another category has the id {}", where, id);
+      if (taken == name) fail("{}: name: category {} is called {} too", where, other, name);
+    }
+    document.categories.emplace(id, name);
   }
 
   void add_annotation(const json& annotation, std::int64_t number, const std::string& where) {
@@ -138,21 +143,22 @@ class CocoReader {
   std::map<std::string, std::int64_t> sections_;  // items of each so far
 };
 
-/// The classes of categories, and their names.
-std::map<std::int64_t, std::int32_t> number_classes(const Document& document, int classes,
-                                                    std::vector<std::string>& names) {
+/// The classes of categories, whose names and ids `made` gets.
+std::map<std::int64_t, std::int32_t> number_classes(const Document& document, int classes, AnnotatedImages& made) {
   std::map<std::int64_t, std::int32_t> labels;
   if (document.categories.empty() || classes <= document.categories.rbegin()->first) {
     for (const auto& [id, name] : document.categories) {
-      labels[id] = static_cast<std::int32_t>(names.size());
-      names.push_back(name);
+      labels[id] = static_cast<std::int32_t>(made.class_names.size());
+      made.class_names.push_back(name);
+      made.category_ids.push_back(id);
     }
     return labels;
   }
   for (int id = 0; id < classes; ++id) {
     const auto category = document.categories.find(id);
-    names.push_back(category == document.categories.end() ? fmt::format("unused {}", id) : category->second);
-    if (category != document.categories.end()) labels[id] = id;
+    const bool is_used = category != document.categories.end();
+    made.class_names.push_back(is_used ? category->second : fmt::format("unused {}", id));
+    if (is_used) labels[id] = id;
   }
   return labels;
 }
@@ -164,7 +170,7 @@ AnnotatedImages parse_coco(std::istream& file, const std::string& name, const st
   if (document.images.empty()) fail("{}: has no images", name);
   if (document.categories.empty()) fail("{}: has no categories", name);
   AnnotatedImages made;
-  const std::map<std::int64_t, std::int32_t> labels = number_classes(document, classes, made.class_names);
+  const std::map<std::int64_t, std::int32_t> labels = number_classes(document, classes, made);
   for (Annotation& one : document.annotations) {
     const auto image = document.images.find(one.image);
     if (image == document.images.end()) {

@@ -57,6 +57,7 @@ std::vector<std::string> read_list(const fs::path& path) {
 struct VocImage {
   fs::path image, annotations;
   VocAnnotation annotation;
+  std::int64_t number = 0;  // in its list, from 1
 };
 
 fs::path find_image(const fs::path& root, const std::string& name, const VocAnnotation& annotation) {
@@ -77,7 +78,8 @@ std::vector<VocImage> read_images(const fs::path& root, const fs::path& list) {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     VocAnnotation annotation = parse_voc(text, path.string());
     fs::path image = find_image(root, name, annotation);
-    images.push_back({std::move(image), path, std::move(annotation)});
+    const auto number = static_cast<std::int64_t>(images.size()) + 1;
+    images.push_back({std::move(image), path, std::move(annotation), number});
   }
   return images;
 }
@@ -95,10 +97,11 @@ std::vector<std::string> collect_class_names(const std::vector<VocImage>& images
 AnnotatedImages number_classes(const std::vector<VocImage>& images, std::vector<std::string> names) {
   std::map<std::string, std::int32_t> labels;
   for (const std::string& name : names) labels.emplace(name, static_cast<std::int32_t>(labels.size()));
-  AnnotatedImages made{std::move(names), {}, {}};
+  AnnotatedImages made;
+  made.class_names = std::move(names);
   for (const VocImage& image : images) {
     AnnotatedImage& one = made.images.emplace_back(
-        AnnotatedImage{image.image.string(), image.annotation.width, image.annotation.height, {}});
+        AnnotatedImage{image.image.string(), image.annotation.width, image.annotation.height, {}, image.number});
     for (const VocObject& object : image.annotation.objects) {
       const auto label = labels.find(object.name);
       if (label == labels.end()) {
@@ -111,6 +114,10 @@ AnnotatedImages number_classes(const std::vector<VocImage>& images, std::vector<
 }
 
 }  // namespace
+
+bool holds_voc(const fs::path& root) {
+  return !find_list(root, Split::eval).empty() && fs::is_directory(root / "Annotations");
+}
 
 std::unique_ptr<Dataset> open_voc(const DataSettings& settings, Split split) {
   require_path(settings, "voc");

@@ -78,14 +78,20 @@ std::string OnnxGraph::unique(const std::string& name) {
 
 std::string OnnxGraph::add(const std::string& name, const std::string& type, const Names& inputs,
                            const std::vector<OnnxAttribute>& attributes) {
-  std::string result = unique(name);
+  return add_outputs(name, type, inputs, attributes, 1).front();
+}
+
+OnnxGraph::Names OnnxGraph::add_outputs(const std::string& name, const std::string& type, const Names& inputs,
+                                        const std::vector<OnnxAttribute>& attributes, std::size_t count) {
+  Names results;
   ProtoMessage node;
   for (const std::string& input : inputs) node.text(node_field::input, input);
-  node.text(node_field::output, result).text(node_field::name, result).text(node_field::type, type);
+  while (results.size() < count) node.text(node_field::output, results.emplace_back(unique(name)));
+  node.text(node_field::name, results.front()).text(node_field::type, type);
   for (const OnnxAttribute& attribute : attributes)
     node.message(node_field::attribute, make_attribute_message(attribute));
   nodes_.push_back(std::move(node));
-  return result;
+  return results;
 }
 
 std::string OnnxGraph::add_constant(const std::string& name, const std::vector<std::int64_t>& dims, OnnxType type,

@@ -27,6 +27,9 @@ class OnnxGraph {
   /// Adds a node with one result named like the node: `name`, made unique. Returns that name.
   std::string add(const std::string& name, const std::string& type, const Names& inputs,
                   const std::vector<OnnxAttribute>& attributes = {});
+  /// Adds a node with several results. Returns their names, `name` made unique.
+  Names add_outputs(const std::string& name, const std::string& type, const Names& inputs,
+                    const std::vector<OnnxAttribute>& attributes, std::size_t count);
   /// Adds constants; `name` is made unique and returned. No dims: a scalar.
   std::string constant(const std::string& name, const std::vector<std::int64_t>& dims, std::span<const float> values);
   std::string constant(const std::string& name, const std::vector<std::int64_t>& dims,

@@ -1,6 +1,7 @@
 // The ONNX translation (opset 17) of every op of a deployed graph.
 #include "core/deploy/onnx/translation.h"
 
+#include "core/ops/concat.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"
@@ -224,6 +225,31 @@ void translate_add(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), t.name(node.inputs[1])}));
 }
 
+/// The elements in the order of channels last.
+void translate_reshape(const Node& node, Translation& t) {
+  const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
+  std::string x = t.name(node.inputs[0]);
+  if (from.rank() == 4) x = t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
+  Ints dims(to.dims().begin(), to.dims().end());
+  dims.front() = 0;  // any number of samples
+  const std::string form = t.to().constant(node.name + ".form", {static_cast<std::int64_t>(dims.size())}, dims);
+  set_output(node, t.to().add(node.name, "Reshape", {x, form}), t);
+}
+
+/// Of tensors that are no images, whose axes have another order.
+void translate_elementwise_add(const Node& node, Translation& t) {
+  if (t.shape(node.outputs[0]).rank() == 4) fail("{}: a sum of images has no translation to ONNX", node.name);
+  translate_add(node, t);
+}
+
+void translate_concat(const Node& node, Translation& t) {
+  const std::optional<int> axis = get_op<Concat>(node).axis();
+  if (!axis || t.shape(node.outputs[0]).rank() == 4) fail("{}: has no translation to ONNX", node.name);
+  OnnxGraph::Names parts;
+  for (const ValueId part : node.inputs) parts.push_back(t.name(part));
+  t.name(node.outputs[0], t.to().add(node.name, "Concat", parts, {{"axis", std::int64_t{*axis}}}));
+}
+
 void translate_scale_channels(const Node& node, Translation& t) {
   constexpr std::array<std::int64_t, 2> height_and_width{2, 3};
   const std::string axes = t.to().constant(node.name + ".axes", {2}, std::span<const std::int64_t>(height_and_width));
@@ -255,6 +281,10 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"bert_embedding", translate_embedding},
                                 {"attention", translate_attention},
                                 {"add", translate_add},
+                                {"elementwise_add", translate_elementwise_add},
+                                {"reshape", translate_reshape},
+                                {"concat", translate_concat},
+                                {"detect_objects", translate_detect_objects},
                                 {"quantize", translate_quantize},
                                 {"dequantize", translate_dequantize},
                                 {"quantized_conv2d", translate_quantized_conv2d},

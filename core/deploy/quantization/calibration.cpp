@@ -53,6 +53,11 @@ Answers predict_all(DeployedModel& model, const InferenceDataset& inputs, int wo
   Loader loader(inputs, options);
   const PredictionOptions form{.class_names = inputs.info().class_names};
   Answers answers;
+  const Task& task = model.task();
+  std::unique_ptr<Metrics> metrics;
+  if (task.predicts_objects() || task.predicts_label_maps()) {
+    metrics = task.make_metrics(inputs.info().classes, inputs.info().class_names);
+  }
   for_each_batch(loader, inputs.size(), model.batch_size(), [&](const Batch& batch, std::int64_t done) {
     InterruptibleWork::check(fmt::format("after {} of {} inputs", done, inputs.size()));
     const Batch scores = model.run(batch);
@@ -61,10 +66,12 @@ Answers predict_all(DeployedModel& model, const InferenceDataset& inputs, int wo
       const auto numbers = scores.entries().front().tensor.row<float>(row);
       answers.scores.insert(answers.scores.end(), numbers.begin(), numbers.end());
     }
-    for (Prediction& one : model.task().predictions(batch, scores, form)) answers.predictions.push_back(std::move(one));
+    if (metrics) metrics->add_batch(batch, std::nullopt, scores);
+    for (Prediction& one : task.predictions(batch, scores, form)) answers.predictions.push_back(std::move(one));
     if (seen) seen(batch);
     return true;
   });
+  if (metrics && metrics->samples() > 0 && metrics->values().front().value) answers.metric = metrics->values().front();
   return answers;
 }
 

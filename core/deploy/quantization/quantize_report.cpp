@@ -16,6 +16,13 @@ void PairedAccuracy::describe(Fields& field) {
   field("p_value", p_value, "p-value of McNemar's exact test: small if lost and won differ by more than chance");
 }
 
+void MetricBeforeAndAfter::describe(Fields& field) {
+  field("name", name, "");
+  field("title", title, "name for people");
+  field("before", before, "in fp32");
+  field("after", after, "quantized");
+}
+
 void LogitError::describe(Fields& field) {
   field("relative", relative, "root mean square of the differences over that of the logits in fp32");
   field("largest", largest, "difference");
@@ -52,6 +59,7 @@ void QuantizeReport::describe(Fields& field) {
   field("calibration_hash", calibration_hash, "hash of these samples");
   field("evaluated_on", evaluated_on, "samples used to compare accuracy and logits");
   field("accuracy", accuracy, "null: no labels");
+  field("metric", metric, "of tasks with more than a class or value for each input; null: other tasks, or no labels");
   field("logits", logits, "quantized against fp32");
   field("bytes_before", bytes_before, "size of the weights file");
   field("bytes_after", bytes_after, "size of the weights file");
@@ -85,6 +93,11 @@ std::optional<PairedAccuracy> pair_accuracy(const Answers& before, const Answers
   paired.after = static_cast<double>(right_after) / static_cast<double>(paired.samples);
   paired.p_value = mcnemar_p_value(paired.lost, paired.won);
   return paired;
+}
+
+std::optional<MetricBeforeAndAfter> compare_metric(const Answers& before, const Answers& after) {
+  if (!before.metric || !after.metric) return std::nullopt;
+  return MetricBeforeAndAfter{before.metric->name, before.metric->title, *before.metric->value, *after.metric->value};
 }
 
 LogitError compare_logits(const Answers& before, const Answers& after) {

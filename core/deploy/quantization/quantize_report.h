@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/report/fields.h"
+#include "core/report/metric.h"
 #include "core/tasks/prediction.h"
 
 #include <cstdint>
@@ -18,6 +19,14 @@ struct PairedAccuracy {
   double before = 0, after = 0;    // fraction correct
   std::int64_t lost = 0, won = 0;  // correct only before, correct only after
   double p_value = 1;
+
+  void describe(Fields& field);
+};
+
+/// The primary metric of tasks that predict more than a class or value for each input.
+struct MetricBeforeAndAfter {
+  std::string name, title;
+  double before = 0, after = 0;
 
   void describe(Fields& field);
 };
@@ -50,6 +59,7 @@ struct QuantizeReport {
   std::int64_t calibration_samples = 0;
   std::string evaluated_on;
   std::optional<PairedAccuracy> accuracy;
+  std::optional<MetricBeforeAndAfter> metric;
   LogitError logits;
   std::int64_t bytes_before = 0, bytes_after = 0;
   std::optional<SpeedBeforeAndAfter> speed;
@@ -67,10 +77,12 @@ double mcnemar_p_value(std::int64_t lost, std::int64_t won);
 struct Answers {
   std::vector<float> scores;
   std::vector<Prediction> predictions;
+  std::optional<MetricValue> metric = {};  // as MetricBeforeAndAfter has it; absent without labels
 };
 
 /// Compares inputs with a known class; none if predictions are not classes or no label is known.
 std::optional<PairedAccuracy> pair_accuracy(const Answers& before, const Answers& after);
+std::optional<MetricBeforeAndAfter> compare_metric(const Answers& before, const Answers& after);
 LogitError compare_logits(const Answers& before, const Answers& after);
 
 }  // namespace ptrain

@@ -162,6 +162,7 @@ class Quantizer {
 
   bool allowed(const QuantizeReport& report) const {
     constexpr double points = 100;
+    if (report.metric) return points * (report.metric->before - report.metric->after) <= options_.max_drop + 1e-9;
     if (!report.accuracy) return report.logits.relative <= options_.max_logit_error;
     return points * (report.accuracy->before - report.accuracy->after) <= options_.max_drop + 1e-9;
   }
@@ -176,6 +177,7 @@ class Quantizer {
                                    layers_.size(), evaluation.size()));
       const Answers after = predict_all(*result.model, evaluation, options_.workers, {});
       result.report.accuracy = pair_accuracy(before, after);
+      result.report.metric = compare_metric(before, after);
       result.report.logits = compare_logits(before, after);
       if (allowed(result.report)) return;
       leave_worst(std::min(give_back, (scheme_.layers.size() + 1) / 2));
@@ -197,7 +199,7 @@ class Quantizer {
     const bool slow = std::none_of(layers_.begin(), layers_.end(),
                                    [](const QuantizedLayer& layer) { return layer.left_because == "costs accuracy"; });
     if (slow) fail("no layer is faster in 8 bits on this machine; use --layers all to quantize for another machine");
-    if (last.accuracy) {
+    if (last.accuracy || last.metric) {
       fail("accuracy falls by more than {} points with any layer in 8 bits: allow more with --max-drop",
            options_.max_drop);
     }

@@ -12,6 +12,7 @@ struct FocalLossAttributes {
 /// inputs:  logits [R.., K]; labels i32 [R..], a class below K, or any other number for none; weights f32 [R..].
 /// outputs: loss f32 [], the weighted sum over rows of the sum over classes of -alpha_t (1 - p_t)^2 log(p_t)
 ///          (torchvision's sigmoid_focal_loss with gamma 2). Rows of weight 0 do not count, whatever their logits.
+/// Logits of low precision are not cast before, since there are many: kernels compute in fp32.
 class SigmoidFocalLoss final : public OpWith<FocalLossAttributes> {
  public:
   enum Input { logits, labels, weights };
@@ -21,7 +22,7 @@ class SigmoidFocalLoss final : public OpWith<FocalLossAttributes> {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::black; }
-  bool amp_casts_input(int input) const override { return input == logits; }
+  bool amp_casts_input(int) const override { return false; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 

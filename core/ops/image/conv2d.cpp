@@ -57,12 +57,14 @@ std::vector<TensorDesc> Conv2d::infer(std::span<const TensorDesc> inputs) const 
 }
 
 void Conv2d::gradient(GradientBuilder& builder) const {
-  invariant(builder.input(residual) == no_value, "a convolution with a residual has no gradient");
   ValueId dy = builder.output_gradient(0);
   if (activation_ != Activation::none) {
     invariant(get_traits(activation_).saved == ActivationSaved::output,
               "a convolution saves only its result for the gradient of its activation");
     dy = builder.emit(std::make_shared<ActivationGrad>(activation_), {builder.output(0), dy})[0];
+  }
+  if (builder.input(residual) != no_value && builder.needs_gradient(residual)) {
+    builder.set_input_gradient(residual, dy);
   }
   if (builder.input(bias) != no_value && builder.needs_gradient(bias)) {
     builder.set_input_gradient(bias, builder.emit(std::make_shared<Conv2dGradBias>(), {dy})[0]);

@@ -19,8 +19,8 @@ struct Conv2dAttributes {
   std::int64_t output_size(std::int64_t size, std::int64_t kernel) const;
 };
 
-/// y = activation(conv2d(x, w) + bias + residual). Residuals, and activations whose gradient needs their input, are for
-/// inference only: they have no gradient.
+/// y = activation(conv2d(x, w) + bias + residual). Activations whose gradient needs their input are for inference only:
+/// they have no gradient.
 /// Inputs: x[N,H,W,C]; w[K,R,S,C/groups], whose dtype may differ from x's (fp32 weights of a low-precision layer);
 /// optional bias[K] f32; optional residual of y's descriptor. Output: y[N,P,Q,K] in x's dtype.
 class Conv2d final : public OpWith<Conv2dAttributes> {

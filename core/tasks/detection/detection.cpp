@@ -153,8 +153,6 @@ std::vector<std::string> Detection::columns(const PredictionOptions& form) const
 
 namespace {
 
-constexpr double least_shown = 0.5;  // score
-
 using Counts = std::map<std::int64_t, std::int64_t>;  // of objects, by class
 
 Prediction::Json by_name(const Counts& counts, const PredictionOptions& form) {
@@ -185,11 +183,12 @@ std::vector<Prediction> Detection::predictions(const Batch& batch, const Batch& 
     made.details = {{"objects", Prediction::Json::array()}};
     Counts counts;
     const auto placement = placements == nullptr ? std::span<const float>() : placements->row<float>(row);
-    for (const DetectedBox& one : read_detections(detections.row<float>(row), placement)) {
+    made.objects = read_detections(detections.row<float>(row), placement);
+    for (const DetectedBox& one : made.objects) {
       const std::string& name = form.class_names.at(static_cast<std::size_t>(one.category));
       made.details["objects"].push_back(
           {{"name", name}, {"index", one.category}, {"score", one.score}, {"box", one.box}});
-      if (one.score < least_shown) continue;
+      if (one.score < least_shown_score) continue;
       ++counts[one.category];
       made.text += fmt::format("{}{} {:.4f} at {:.0f},{:.0f} {:.0f}x{:.0f}", made.text.empty() ? "" : "; ", name,
                                one.score, one.box[0], one.box[1], one.box[2], one.box[3]);

@@ -24,6 +24,7 @@ class Detection final : public Task {
   void collate(Batch& batch) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
+  bool predicts_objects() const override { return true; }
   /// One column per class: the number of its objects.
   std::vector<std::string> columns(const PredictionOptions& form) const override;
   /// The number of objects by class, of those with a score of at least a half; all boxes among the details. The error

@@ -2,6 +2,8 @@
 // of pycocotools 2.0.11 to the last bit.
 #pragma once
 
+#include "core/tasks/detected_box.h"
+
 #include <array>
 #include <cstdint>
 #include <map>
@@ -12,20 +14,11 @@
 
 namespace ptrain {
 
-/// x and y of the upper left corner, width and height, in pixels.
-using CocoBox = std::array<double, 4>;
-
 struct AnnotatedBox {
   std::int64_t category = 0;
   CocoBox box{};
   double area = 0;     // px, of the object rather than of its box
   bool crowd = false;  // many objects in one box: detections in it count neither as right nor as wrong
-};
-
-struct DetectedBox {
-  std::int64_t category = 0;
-  CocoBox box{};
-  double score = 0;
 };
 
 /// Mean average precisions (AP) and recalls (AR), each -1 where no annotation defines it. IoU thresholds are 0.50 to

@@ -1,5 +1,10 @@
 """Boxes around objects: trained, asked and served with what stands there for any task."""
+import contextlib
+import io
 import json
+import pathlib
+import struct
+import tempfile
 import unittest
 from ctypes import c_uint8
 
@@ -25,13 +30,22 @@ def bitmap(width, height, pixel):
     return b"BM" + b"".join(n.to_bytes(4, "little") for n in sizes) + b"\1\0\x18\0".ljust(28, b"\0") + b"".join(lines)
 
 
+def square(box):
+    """A picture of 128x96 px with a square of class 0's colour."""
+    left, top, width, height = box
+    return bitmap(128, 96, lambda x, y: (128, 210, 40) if left <= x < left + width and top <= y < top + height else (104, 104, 104))
+
+
 class Detection(ProgramTest):
-    def setUp(self):
-        super().setUp()
-        self.config.write_text(CONFIG)
-        trained = self.train("own")
-        self.assertEqual(trained.returncode, 0, trained.stderr)
-        self.own = self.folder / "own"
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.own = pathlib.Path(holder.name) / "own"
+        config = pathlib.Path(holder.name) / "run.yaml"
+        config.write_text(CONFIG)
+        trained = run("run", config, "--out", cls.own, "--progress", "none")
+        assert trained.returncode == 0, trained.stderr
 
     def test_is_trained_asked_and_served(self):
         report = json.loads((self.own / "report.json").read_text())
@@ -42,7 +56,7 @@ class Detection(ProgramTest):
         self.assertEqual(len(lines), 48)
 
         image = self.folder / "square.bmp"  # of class 0's colour, twice as large as the model's input and less high
-        image.write_bytes(bitmap(128, 96, lambda x, y: (128, 210, 40) if 20 <= x < 68 and 30 <= y < 78 else (104, 104, 104)))
+        image.write_bytes(square((20, 30, 48, 48)))
         asked = run("infer", self.own, image, "--json")
         self.assertEqual(asked.returncode, 0, asked.stderr)
         best = json.loads(asked.stdout.splitlines()[0])["objects"][0]
@@ -60,6 +74,113 @@ class Detection(ProgramTest):
         self.assertEqual(status, 200, answer)
         self.assertEqual(answer["outputs"][0]["shape"], [2, 300, 6])
         self.assertEqual(answer["outputs"][0]["data"], list(found))
+
+    def coco(self, ids=(12, 7, 900), categories=((2, "0"), (5, "1"), (90, "2"))):
+        """A data set in COCO's form whose ids have gaps and are in no order."""
+        boxes = [(20, 30, 48, 48), (60, 10, 40, 40), (5, 5, 60, 60)]
+        (self.folder / "coco/val").mkdir(parents=True)
+        document = {"images": [], "annotations": [], "categories": [{"id": number, "name": name} for number, name in categories]}
+        for number, (identity, box) in enumerate(zip(ids, boxes)):
+            (self.folder / f"coco/val/{identity}.bmp").write_bytes(square(box))
+            document["images"].append({"id": identity, "file_name": f"{identity}.bmp", "width": 128, "height": 96})
+            document["annotations"].append({"id": number + 1, "image_id": identity, "category_id": 2, "bbox": box,
+                                            "area": box[2] * box[3], "iscrowd": 0})
+        path = self.folder / "coco/val.json"
+        path.write_text(json.dumps(document))
+        return path
+
+    def test_writes_results_that_pycocotools_scores_alike(self):
+        annotations = self.coco()
+        results, report, pictures = (self.folder / name for name in ("results.json", "report.json", "pictures"))
+        asked = run("infer", self.own, self.folder / "coco", "--coco-results", results, "--report", report, "--boxes", pictures)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        written = json.loads(results.read_text())
+        self.assertEqual({one["image_id"] for one in written}, {12, 7, 900})
+        self.assertLessEqual({one["category_id"] for one in written}, {2, 5, 90})
+        self.assertEqual(sorted(path.name for path in pictures.iterdir()), ["12.png", "7.png", "900.png"])
+        for picture in pictures.iterdir():
+            self.assertEqual(struct.unpack(">II", picture.read_bytes()[16:24]), (128, 96))
+        metrics = json.loads(report.read_text())["evaluation"]["metrics"]
+        self.assertGreater(metrics["map50"]["value"], 0.3)
+        try:
+            from pycocotools.coco import COCO
+            from pycocotools.cocoeval import COCOeval
+        except ImportError as error:
+            self.skipTest(f"pip install pycocotools: {error}")
+        with contextlib.redirect_stdout(io.StringIO()):
+            truth = COCO(str(annotations))
+            scored = COCOeval(truth, truth.loadRes(str(results)), "bbox")
+            scored.evaluate()
+            scored.accumulate()
+            scored.summarize()
+        names = ("map", "map50", "map75", "map_small", "map_medium", "map_large", "mar1", "mar10", "mar100", "mar_small",
+                 "mar_medium", "mar_large")
+        for name, value in zip(names, scored.stats):
+            self.assertEqual(metrics[name]["value"], None if value < 0 else float(value), name)
+
+    def test_onnx_runtime_finds_the_same_objects(self):
+        try:
+            import numpy
+            import onnx
+            import onnxruntime
+        except ImportError as error:
+            self.skipTest(f"pip install onnx onnxruntime: {error}")
+        exported = run("export", self.own, "--out", self.folder, "--format", "onnx")
+        self.assertEqual(exported.returncode, 0, exported.stderr)
+        path = self.folder / "model.onnx"
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+        colours = [lambda x, y: ((7 * x) % 256, (5 * y) % 256, 90), lambda x, y: (104, 104, 104),  # nothing on it
+                   lambda x, y: (128, 210, 40) if 10 <= x < 30 and 20 <= y < 40 else (104, 104, 104)]
+        files = [self.folder / f"{number}.bmp" for number in range(len(colours))]
+        for file, colour in zip(files, colours):
+            file.write_bytes(bitmap(SIDE, SIDE, colour))
+        asked = run("infer", self.own, *files, "--json")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        expected = [json.loads(line)["objects"] for line in asked.stdout.splitlines()]
+        self.assertGreater(len(expected[0]), 2)
+        pixels = numpy.array([[[colour(x, y) for x in range(SIDE)] for y in range(SIDE)] for colour in colours], numpy.uint8)
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        for count in (len(colours), 1):
+            found, = session.run(None, {"images": pixels[:count]})
+            self.assertEqual(found.shape, (count, 300, 6))
+            for rows, objects in zip(found, expected):
+                self.assertEqual([int(row[5]) for row in rows if row[5] >= 0], [one["index"] for one in objects])
+                for (left, top, right, bottom, score, _), one in zip(rows, objects):
+                    self.assertAlmostEqual(score, one["score"], delta=1e-5)
+                    for value, wanted in zip((left, top, right - left, bottom - top), one["box"]):
+                        self.assertAlmostEqual(value, wanted, delta=1e-2)
+
+    def test_eight_bits_keep_the_precision(self):
+        self.coco()
+        whole, report, again = (self.folder / name for name in ("int8", "quantize.json", "infer.json"))
+        made = run("quantize", self.own, "--calibrate", self.folder / "coco", "--out", whole, "--layers", "all", "--max-drop", "5",
+                   "--speed-seconds", "0", "--report", report)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        metric = json.loads(report.read_text())["metric"]
+        self.assertEqual(metric["name"], "map")
+        self.assertGreater(metric["before"], 0.1)
+        self.assertLess(metric["before"] - metric["after"], 0.05)
+        asked = run("infer", whole, self.folder / "coco", "--report", again)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        self.assertAlmostEqual(json.loads(again.read_text())["evaluation"]["metrics"]["map"]["value"], metric["after"], delta=1e-6)
+
+    def test_numbers_pictures_without_annotations(self):
+        for name in ("b", "a"):
+            (self.folder / f"{name}.bmp").write_bytes(square((20, 30, 48, 48)))
+        results = self.folder / "results.json"
+        asked = run("infer", self.own, self.folder / "b.bmp", self.folder / "a.bmp", "--coco-results", results)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        written = json.loads(results.read_text())
+        self.assertEqual({one["image_id"] for one in written}, {1, 2})
+        self.assertEqual(max(written, key=lambda one: one["score"])["category_id"], 0)
+
+    def test_says_what_it_cannot_score(self):
+        self.coco(categories=((2, "cell"), (5, "1"), (90, "2")))
+        self.assert_one_line_error(run("infer", self.own, self.folder / "coco"), 1, "has the classes cell, 1, 2", "the model's 0, 1, 2")
+        self.assert_one_line_error(run("infer", self.own, self.folder / "coco", self.folder / "coco/val/7.bmp"), 2,
+                                   "has to be the only input")
+        self.assert_one_line_error(run("infer", self.own, self.folder / "coco/val/7.bmp", "--masks", self.folder / "masks"), 2,
+                                   "--masks: needs a class for each pixel")
 
 
 if __name__ == "__main__":

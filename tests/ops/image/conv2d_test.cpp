@@ -103,6 +103,26 @@ OpCase biased_case(const Problem& p, Dtypes dtypes, Activation activation) {
   return c;
 }
 
+/// The same with a residual.
+OpCase residual_case(const Problem& p, Dtypes dtypes) {
+  OpCase c = biased_case(p, dtypes, Activation::relu);
+  c.inputs.push_back(random_tensor(dtypes.data, p.y(), 4));
+  c.gradient_inputs.push_back(Conv2d::residual);
+  c.reference = [conv = p.conv](const auto& in) {
+    std::vector<double> y = reference_conv2d(conv, in[0], in[1]);
+    const std::vector<double>&bias = in[2].values, &added = in[3].values;
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::max(0.0, y[i] + bias[i % bias.size()] + added[i]);
+    return std::vector<std::vector<double>>{y};
+  };
+  return c;
+}
+
+TEST_P(Conv2dCases, TrainAResidual) {
+  for (const Dtypes dtypes : {Dtypes{DType::f32, DType::f32}, {DType::bf16, DType::bf16}, {DType::f16, DType::f16}}) {
+    check_op(residual_case(GetParam(), dtypes));
+  }
+}
+
 TEST_P(Conv2dCases, TrainABias) {
   for (const Dtypes dtypes : {Dtypes{DType::f32, DType::f32},
                               {DType::bf16, DType::bf16},

@@ -32,7 +32,9 @@ TEST(GpuDatasheet, KnowsAModelAsUsersWriteIt) {
   EXPECT_DOUBLE_EQ(datasheet_rates("h200")->bandwidth, 4.8e12);
   EXPECT_DOUBLE_EQ(datasheet_rates("NVIDIA A100-SXM4-80GB")->bandwidth, 2.039e12);
   EXPECT_DOUBLE_EQ(datasheet_rates("a100")->bandwidth, 1.555e12);
+  EXPECT_DOUBLE_EQ(datasheet_rates("h100")->bandwidth, 3.35e12) << "the fastest of three";
   EXPECT_FALSE(datasheet_rates("h20"));
+  EXPECT_FALSE(datasheet_rates("h"));
 }
 
 TEST(GpuDatasheet, SaysWhatAMachineIsAcceptedBy) {

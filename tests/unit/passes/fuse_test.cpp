@@ -9,6 +9,7 @@
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "models/vision/mobilenet.h"
+#include "models/vision/retinanet.h"
 #include "models/vision/vgg.h"
 #include "tests/unit/passes/example_models.h"
 
@@ -82,6 +83,24 @@ TEST(Fuse, JoinsTheReluBehindAConvolutionWithABias) {
     if (node.op->type() != "conv2d") continue;
     EXPECT_EQ(op_as<Conv2d>(node).activation(), Activation::relu) << node.name;
   }
+}
+
+TEST(Fuse, JoinsResidualsAndConvolutionsWithFrozenNorms) {
+  RetinaNetSpec spec;
+  spec.classes = 2;
+  spec.image_size = 64;
+  const Graph fused = fuse(make_retinanet(spec)->build(1, Mode::training));
+  ASSERT_NO_THROW(verify(fused));
+  auto types = node_types(fused);
+  EXPECT_EQ(types["add"], 0);
+  EXPECT_EQ(types["relu"], 1) << "of the sixth level, which is read without it too";
+  int residuals = 0;
+  for (const Node& node : fused.nodes()) {
+    if (node.op->type() != "conv2d" || node.inputs.size() <= Conv2d::residual) continue;
+    EXPECT_EQ(op_as<Conv2d>(node).activation(), Activation::relu) << node.name;
+    ++residuals;
+  }
+  EXPECT_EQ(residuals, 16);
 }
 
 TEST(Fuse, JoinsEveryLayerOfBert) {

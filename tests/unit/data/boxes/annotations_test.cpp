@@ -48,9 +48,11 @@ std::string error_of(const std::string& pointer, const nlohmann::json& value) {
 TEST(CocoJson, NumbersCategoriesByIdAndOrdersImagesById) {
   const AnnotatedImages read = parse(small_coco());
   EXPECT_EQ(read.class_names, (std::vector<std::string>{"cat", "dog"}));
+  EXPECT_EQ(read.category_ids, (std::vector<std::int64_t>{2, 90}));
   ASSERT_EQ(read.images.size(), 2U);
   EXPECT_EQ(read.images[0].file, "images/a.jpg");
   EXPECT_TRUE(read.images[0].objects.empty());
+  EXPECT_EQ(read.images[1].id, 7);
   EXPECT_EQ(read.images[1].width, 16);
   ASSERT_EQ(read.images[1].objects.size(), 2U);
   const AnnotatedObject& dog = read.images[1].objects[0];
@@ -66,6 +68,7 @@ TEST(CocoJson, TakesIdsForClassesWhereAllOfThemAreClasses) {
   ASSERT_EQ(read.class_names.size(), 91U);
   EXPECT_EQ(read.class_names[2], "cat");
   EXPECT_EQ(read.class_names[3], "unused 3");
+  EXPECT_TRUE(read.category_ids.empty()) << "they are the numbers";
   EXPECT_EQ(read.images[1].objects[0].label, 90);
 }
 
@@ -87,6 +90,7 @@ TEST(CocoJson, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("/images/1/id", 7), "a.json: image 1: another image has the id 7");
   EXPECT_EQ(error_of("/images/1/width", 0), "a.json: image 1: expected a width and height above 0, got 0x8");
   EXPECT_EQ(error_of("/categories/1/id", 90), "a.json: category 1: another category has the id 90");
+  EXPECT_EQ(error_of("/categories/1/name", "dog"), "a.json: category 1: name: category 90 is called dog too");
   EXPECT_EQ(error_of("/images", nlohmann::json::array()), "a.json: has no images");
   EXPECT_EQ(error_of("/categories", nlohmann::json::array()), "a.json: has no categories");
 }

@@ -210,6 +210,22 @@ TEST_F(Coco, EvaluatesOnPartOfTheTrainingImages) {
   EXPECT_EQ(open_dataset(split, Split::eval)->size(), 1);
 }
 
+TEST_F(Coco, SaysThatNothingIsToBeFound) {
+  const fs::path path = root_ / "annotations/instances_val2017.json";
+  EXPECT_TRUE(open_dataset(settings("coco", root_), Split::eval)->notes().empty());
+  std::string crowds = annotations("2, 1, 10, 5");
+  write(path, crowds.replace(crowds.find("\"iscrowd\": 0"), 12, "\"iscrowd\": 1"));
+  EXPECT_EQ(open_dataset(settings("coco", root_), Split::eval)->notes(),
+            std::vector<std::string>{path.string() + ": no image has a box to find, so mAP is undefined"});
+}
+
+TEST_F(Coco, EvaluatesWithoutTrainingAnnotations) {
+  fs::remove(root_ / "annotations/instances_train2017.json");
+  const auto data = open_dataset(settings("coco", root_), Split::eval);
+  EXPECT_EQ(data->info().category_ids, std::vector<std::int64_t>{5});
+  EXPECT_EQ(data->origin(1).id, 2);
+}
+
 TEST_F(Coco, SaysWhatIsWrong) {
   write(root_ / "annotations/instances_train2017.json", annotations("25, 1, 10, 5"));
   EXPECT_EQ(get_error([&] { open_dataset(settings("coco", root_), Split::train); }),

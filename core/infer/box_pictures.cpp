@@ -1,0 +1,75 @@
+#include "core/infer/box_pictures.h"
+
+#include "core/data/file_bytes.h"
+#include "core/data/image/image_transform.h"
+#include "core/infer/bitmap_font.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+namespace ptrain {
+namespace {
+
+/// Rows of the image one after another.
+std::vector<std::uint8_t> copy_pixels(const DecodedImage& image) {
+  const auto row_bytes = static_cast<std::size_t>(image.width) * 3;
+  std::vector<std::uint8_t> pixels;
+  pixels.reserve(row_bytes * static_cast<std::size_t>(image.height));
+  for (std::size_t y = 0; y < static_cast<std::size_t>(image.height); ++y) {
+    const std::uint8_t* const row = image.view.pixels + image.view.stride * y;
+    pixels.insert(pixels.end(), row, row + row_bytes);
+  }
+  return pixels;
+}
+
+/// Black or white, whichever is easier to read on `ground`.
+Colour choose_ink(const Colour& ground) {
+  const double luma = 0.299 * ground[0] + 0.587 * ground[1] + 0.114 * ground[2];  // ITU-R BT.601
+  return luma > 128 ? Colour{0, 0, 0} : Colour{255, 255, 255};
+}
+
+void draw_frame(const Canvas& canvas, int left, int top, int right, int bottom, int thickness, const Colour& colour) {
+  canvas.fill(left, top, right, top + thickness, colour);
+  canvas.fill(left, bottom - thickness, right, bottom, colour);
+  canvas.fill(left, top, left + thickness, bottom, colour);
+  canvas.fill(right - thickness, top, right, bottom, colour);
+}
+
+void draw_object(const Canvas& canvas, const DetectedBox& object, const std::string& name, const Colour& colour) {
+  constexpr int side_of_scale = 240;  // px, of an image with letters of single size
+  const int scale = std::max(1, std::min(canvas.width, canvas.height) / side_of_scale);
+  const auto [x, y, width, height] = object.box;
+  const int left = static_cast<int>(std::lround(x)), top = static_cast<int>(std::lround(y));
+  const int right = static_cast<int>(std::lround(x + width)), bottom = static_cast<int>(std::lround(y + height));
+  draw_frame(canvas, left, top, right, bottom, 2 * scale, colour);
+
+  const std::string text = fmt::format("{} {:.2f}", name, object.score);
+  const int text_width = (count_letters(text) * letter_width + 1) * scale, text_height = (letter_height + 2) * scale;
+  // Above the box, below its upper edge where that is not in the image.
+  const int text_top = top >= text_height ? top - text_height : std::max(top, 0);
+  const int text_left = std::clamp(left, 0, std::max(0, canvas.width - text_width));
+  canvas.fill(text_left, text_top, text_left + text_width, text_top + text_height, colour);
+  draw_text(canvas, text, text_left + scale, text_top + scale, scale, choose_ink(colour));
+}
+
+}  // namespace
+
+void BoxPictureFolder::write(const std::string& image, std::span<const DetectedBox> objects) {
+  std::vector<std::uint8_t> bytes, decoded;
+  read_file(image, bytes);
+  const DecodedImage original = decode_image(bytes, image, decoded, data_.orientation);
+  std::vector<std::uint8_t> pixels = copy_pixels(original);
+  const Canvas canvas{pixels, original.width, original.height};
+  const auto colours = voc_palette(static_cast<std::size_t>(data_.classes) + 1);  // its first is black
+  for (const DetectedBox& one : objects | std::views::reverse) {                  // better ones over others
+    if (one.score < least_shown_score) continue;
+    const auto label = static_cast<std::size_t>(one.category);
+    draw_object(canvas, one, data_.class_names.at(label), colours.at(label + 1));
+  }
+  write_png(folder_.name_pictures(image) += ".png", encode_png(pixels, original.width, original.height));
+}
+
+}  // namespace ptrain
