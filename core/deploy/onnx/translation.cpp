@@ -1,12 +1,15 @@
 // The ONNX translation (opset 17) of every op of a deployed graph.
 #include "core/deploy/onnx/translation.h"
 
+#include "core/base/errors.h"
+#include "core/ops/concat.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/image/normalize_image.h"
 #include "core/ops/image/patch_embedding.h"
+#include "core/ops/image/resize_bilinear.h"
 #include "core/ops/image/scale_channels.h"
 #include "core/ops/linear.h"
 #include "core/ops/math/adaptive_pool.h"
@@ -232,6 +235,50 @@ void translate_scale_channels(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[ScaleChannels::x]), factors}));
 }
 
+/// The batch's size is the model's input's, so that the new one is put together from it.
+void translate_resize_bilinear(const Node& node, Translation& t) {
+  const ResizeBilinearAttributes& resize = get_op<ResizeBilinear>(node).attrs();
+  const std::string& x = t.name(node.inputs[0]);
+  const std::string kept = t.to().add(node.name + ".batch_and_channels", "Shape", {x},
+                                      {{"start", std::int64_t{0}}, {"end", std::int64_t{2}}});
+  const std::string size = t.to().constant(node.name + ".size", {2}, Ints{resize.height, resize.width});
+  const std::string sizes = t.to().add(node.name + ".sizes", "Concat", {kept, size}, {{"axis", std::int64_t{0}}});
+  const std::string coordinates = resize.corners == Corners::aligned ? "align_corners" : "half_pixel";
+  const OnnxGraph::Names inputs{x, "", "", sizes};  // neither a region nor scales
+  t.name(node.outputs[0],
+         t.to().add(node.name, "Resize", inputs,
+                    {{"mode", std::string("linear")}, {"coordinate_transformation_mode", coordinates}}));
+}
+
+void translate_concat(const Node& node, Translation& t) {
+  if (t.shape(node.outputs[0]).rank() != 4 || get_op<Concat>(node).axis() != -1) {
+    fail("{}: only images are concatenated in ONNX, along their channels", node.name);
+  }
+  OnnxGraph::Names inputs;
+  for (const ValueId input : node.inputs) inputs.push_back(t.name(input));
+  t.name(node.outputs[0], t.to().add(node.name, "Concat", inputs, {{"axis", std::int64_t{1}}}));
+}
+
+/// Rows become images of one pixel.
+void translate_reshape(const Node& node, Translation& t) {
+  const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
+  if (from.rank() != 2 || to != Shape{from[0], 1, 1, from[1]}) {
+    fail("{}: a reshape from {} to {} has no translation to ONNX", node.name, from.to_string(), to.to_string());
+  }
+  const std::string axes = t.to().constant(node.name + ".axes", {2}, Ints{2, 3});
+  t.name(node.outputs[0], t.to().add(node.name, "Unsqueeze", {t.name(node.inputs[0]), axes}));
+}
+
+/// Images of one pixel are spread.
+void translate_expand(const Node& node, Translation& t) {
+  const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
+  if (from.rank() != 4 || from != Shape{to[0], 1, 1, to[3]}) {
+    fail("{}: a broadcast from {} to {} has no translation to ONNX", node.name, from.to_string(), to.to_string());
+  }
+  const std::string pixels = t.to().constant(node.name + ".pixels", {4}, Ints{1, 1, to[1], to[2]});
+  t.name(node.outputs[0], t.to().add(node.name, "Expand", {t.name(node.inputs[0]), pixels}));
+}
+
 struct Row {
   std::string_view type;
   TranslateNode translate;
@@ -255,6 +302,10 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"bert_embedding", translate_embedding},
                                 {"attention", translate_attention},
                                 {"add", translate_add},
+                                {"resize_bilinear", translate_resize_bilinear},
+                                {"concat", translate_concat},
+                                {"reshape", translate_reshape},
+                                {"expand", translate_expand},
                                 {"quantize", translate_quantize},
                                 {"dequantize", translate_dequantize},
                                 {"quantized_conv2d", translate_quantized_conv2d},

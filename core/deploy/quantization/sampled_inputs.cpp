@@ -13,6 +13,7 @@ class SampledInputs final : public InferenceDataset {
   std::int64_t size() const override { return samples_; }
   const std::string& name(std::int64_t index) const override { return all_.name(place(index)); }
   std::int32_t label(std::int64_t index) const override { return all_.label(place(index)); }
+  std::vector<TensorSpec> tensors(const ImageForm& form) const override { return all_.tensors(form); }
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     all_.load(place(index), random, scratch, out);
   }
