@@ -8,6 +8,7 @@
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
 #include "models/vision/deeplab.h"
+#include "models/vision/deeplab_xception.h"
 #include "models/vision/efficientnet.h"
 #include "models/vision/fcn.h"
 #include "models/vision/mobilenet.h"
@@ -89,6 +90,11 @@ std::unique_ptr<Model> deeplab(const Config& config, const DatasetInfo& data) {
   return make_deeplab(deeplab_spec(form, config, data));
 }
 
+template <XceptionNorm norm>
+std::unique_ptr<Model> deeplab_xception(const Config& config, const DatasetInfo& data) {
+  return make_deeplab_xception(deeplab_xception_spec(norm, config, data));
+}
+
 template <BertForm form>
 std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(form, config, data));
@@ -131,10 +137,8 @@ ModelEntry fcn_entry() {
           "ptrain"};
 }
 
-ModelEntry deeplab_entry(std::string name, std::vector<std::string> other_names, std::string weights) {
-  const Keys keys{"data.image_size",     "data.augment",         "model.zero_init_residual",    "model.dropout",
-                  "model.output_stride", "dist.sync_batch_norm", "batch_norm_guard_every_steps"};
-  return {std::move(name),  std::move(other_names), "DeepLab",         DataKind::image, keys,
+ModelEntry deeplab_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
+  return {std::move(name),  std::move(other_names), "DeepLab",         DataKind::image, std::move(keys),
           {"segmentation"}, MainWork::convolutions, std::move(weights)};
 }
 
@@ -160,6 +164,9 @@ const std::vector<Row>& model_rows() {
   static const Keys segment_network_keys = concatenate(resnet_keys, {"model.segments", "model.dropout"});
   static const Keys convnext_keys = concatenate(image_keys, {"model.stochastic_depth"});
   static const Keys vision_transformer_keys = concatenate(convnext_keys, {"model.attention"});
+  static const Keys deeplab_keys{"data.image_size", "data.augment", "model.dropout"};
+  static const Keys deeplab_resnet_keys =
+      concatenate(concatenate(deeplab_keys, {"model.zero_init_residual", "model.output_stride"}), norm_keys);
   static const Keys encoder_keys{"model.head",       "model.attention",     "model.gelu",      "model.dropout",
                                  "model.vocab_size", "model.max_positions", "data.max_length", "data.padding"};
   static const Keys bert_keys = concatenate({"model.size"}, encoder_keys);
@@ -202,9 +209,13 @@ const std::vector<Row>& model_rows() {
       make_encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
       make_encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
       make_encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
-      {deeplab_entry("deeplabv3_resnet50", {"DeepLabV3"}, "torchvision"), deeplab<DeepLabForm::v3>},
-      {deeplab_entry("deeplabv3p_resnet50", {"DeepLabV3P"}, "VainF DeepLabV3Plus-Pytorch"),
+      {deeplab_entry("deeplabv3_resnet50", {"DeepLabV3"}, "torchvision", deeplab_resnet_keys),
+       deeplab<DeepLabForm::v3>},
+      {deeplab_entry("deeplabv3p_resnet50", {"DeepLabV3P"}, "VainF DeepLabV3Plus-Pytorch", deeplab_resnet_keys),
        deeplab<DeepLabForm::v3_plus>},
+      {deeplab_entry("deeplabv3p_xception65", {}, "ptrain", concatenate(deeplab_keys, norm_keys)),
+       deeplab_xception<XceptionNorm::batch>},
+      {deeplab_entry("deeplabv3p_xception65_gn", {}, "ptrain", deeplab_keys), deeplab_xception<XceptionNorm::group>},
       {fcn_entry(), image<make_fcn_tiny>},
       {retinanet_entry("retinanet_resnet50_fpn", {"RetinaNet"}, "torchvision",
                        concatenate({"data.image_size", "data.augment", "model.frozen_norms"}, norm_keys)),

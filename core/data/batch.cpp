@@ -9,6 +9,7 @@ namespace ptrain {
 
 Batch::Batch(std::span<const TensorSpec> specs, std::int64_t rows) : rows_(rows) {
   for (const TensorSpec& spec : specs) add(spec);
+  if (has(tensor_names::masks)) label_maps.resize(static_cast<std::size_t>(rows));
 }
 
 const HostTensor* Batch::find(std::string_view name) const {
@@ -39,6 +40,7 @@ void Batch::append(const Batch& other) {
   invariant(entries_.size() == other.entries_.size(), "cannot append a batch with different tensors");
   for (Entry& entry : entries_) entry.tensor.append(other.at(entry.spec.name));
   sample_indices.insert(sample_indices.end(), other.sample_indices.begin(), other.sample_indices.end());
+  label_maps.insert(label_maps.end(), other.label_maps.begin(), other.label_maps.end());
   rows_ += other.rows_;
   count += other.count;
 }
@@ -51,6 +53,7 @@ Batch Batch::slice(std::int64_t first, std::int64_t rows) const {
   if (!sample_indices.empty()) {
     part.sample_indices.assign(sample_indices.begin() + first, sample_indices.begin() + first + rows);
   }
+  if (!label_maps.empty()) part.label_maps.assign(label_maps.begin() + first, label_maps.begin() + first + rows);
   return part;
 }
 
@@ -58,6 +61,7 @@ void Batch::pad(std::int64_t rows) {
   if (rows <= rows_) return;
   for (Entry& entry : entries_) entry.tensor.resize_rows(rows);
   if (!sample_indices.empty()) sample_indices.resize(static_cast<std::size_t>(rows));
+  if (!label_maps.empty()) label_maps.resize(static_cast<std::size_t>(rows));
   rows_ = rows;
   fill_padding();
 }
@@ -77,6 +81,7 @@ void Batch::copy_row(std::int64_t from, std::int64_t to) {
   if (!sample_indices.empty()) {
     sample_indices[static_cast<std::size_t>(to)] = sample_indices[static_cast<std::size_t>(from)];
   }
+  if (!label_maps.empty()) label_maps[static_cast<std::size_t>(to)] = label_maps[static_cast<std::size_t>(from)];
 }
 
 ImageSize find_image_size(const Batch& batch) {

@@ -12,6 +12,14 @@
 
 namespace ptrain {
 
+/// The classes of an image's pixels [height, width] at the size of its label map; below 0: none.
+struct PixelClasses {
+  ImageSize size;
+  std::vector<std::int32_t> classes;
+
+  bool empty() const { return classes.empty(); }
+};
+
 class Batch {
  public:
   struct Entry {
@@ -29,6 +37,8 @@ class Batch {
                            // rows are padding
   std::vector<std::int64_t> sample_indices;  // [rows], position in the data set; -1 for padding; empty for other
                                              // batches
+  std::vector<PixelClasses> label_maps;      // [rows] in evaluations with masks, else empty: the labels of images whose
+                                             // label map is of another size than their part of the frame
 
   std::int64_t rows() const { return rows_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }

@@ -89,6 +89,8 @@ class SampleRow {
   void set(std::string_view name, T value) const {
     if (batch_.has(name)) at<T>(name)[0] = value;
   }
+  /// Sets the labels at the label map's own size; the batch has masks.
+  void set_label_map(PixelClasses map) const { batch_.label_maps.at(static_cast<std::size_t>(row_)) = std::move(map); }
   const ImageForm& form() const { return form_; }  // of its images
 
  private:

@@ -2,14 +2,11 @@
 // line.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <span>
+#include "core/data/image/class_colours.h"
+
 #include <string_view>
 
 namespace ptrain {
-
-using Colour = std::array<std::uint8_t, 3>;  // red, green, blue
 
 /// An image to draw on: pixels [height, width, 3]. What is outside it is left out.
 struct Canvas {

@@ -1,6 +1,7 @@
 #include "core/infer/box_pictures.h"
 
 #include "core/data/file_bytes.h"
+#include "core/data/image/class_colours.h"
 #include "core/data/image/image_transform.h"
 #include "core/infer/bitmap_font.h"
 

@@ -13,9 +13,9 @@ class LabelMapFolder {
   LabelMapFolder(std::filesystem::path folder, const DatasetInfo& data);
 
   /// Writes NAME.png, whose values are class numbers, with PASCAL VOC's palette, and NAME_overlay.png, the image with
-  /// the classes' colours over it; NAME is the image's without suffix, with a number if another image had it. `map` is
-  /// of the frame that the model saw. Throws Error{failed} where the image cannot be read, and on I/O.
-  void write(const std::string& image, const IndexImage& map);
+  /// the classes' colours over it; NAME is the image's without suffix, with a number if another image had it. `labels`
+  /// is of the image's size. Throws Error{failed} where the image cannot be read, and on I/O.
+  void write(const std::string& image, const IndexImage& labels);
 
  private:
   DatasetInfo data_;

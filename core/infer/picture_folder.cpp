@@ -19,17 +19,4 @@ void write_png(const std::filesystem::path& path, const std::vector<std::uint8_t
   write_file_atomic(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-std::vector<std::array<std::uint8_t, 3>> voc_palette(std::size_t count) {
-  std::vector<std::array<std::uint8_t, 3>> colours(count);
-  for (std::size_t number = 0; number < count; ++number) {
-    for (std::size_t bit = 0; bit < 8; ++bit) {
-      for (std::size_t c = 0; c < 3; ++c) {
-        const std::size_t dealt = number >> (3 * bit + c) & 1;
-        colours[number][c] = static_cast<std::uint8_t>(colours[number][c] | dealt << (7 - bit));
-      }
-    }
-  }
-  return colours;
-}
-
 }  // namespace ptrain

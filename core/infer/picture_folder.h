@@ -1,11 +1,11 @@
 // A folder for pictures made from images, under the images' names.
 #pragma once
 
-#include "core/data/image/png_image.h"
-
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace ptrain {
 
@@ -24,8 +24,5 @@ class PictureFolder {
 
 /// Writes a PNG. Throws Error{failed} on I/O.
 void write_png(const std::filesystem::path& path, const std::vector<std::uint8_t>& bytes);
-
-/// The first `count` colours of PASCAL VOC's palette, in which the bits of a number are dealt to red, green and blue.
-std::vector<std::array<std::uint8_t, 3>> voc_palette(std::size_t count);
 
 }  // namespace ptrain

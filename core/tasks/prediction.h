@@ -32,6 +32,9 @@ struct Prediction {
   bool is_wrong() const { return has_label() && label != answer; }
 };
 
+/// The number of classes that a label map can have.
+inline constexpr int most_label_map_classes = 256;
+
 /// Options for the contents of predictions.
 struct PredictionOptions {
   std::size_t top = 1;                   // number of most likely classes to list

@@ -78,7 +78,9 @@ EvalResult Evaluator::evaluate() {
   const std::int64_t total = loader_.samples > 0 ? std::min(loader_.samples, data_.size()) : data_.size();
   const std::unique_ptr<Metrics> metrics = make_metrics();
   const std::vector<std::string> outputs = names_of_outputs(plans.largest_member().plan.graph());
-  const PredictionOptions form{.class_names = data_.info().class_names};
+  const PredictionOptions form{
+      .class_names = data_.info().class_names,
+      .label_maps = task_.predicts_label_maps() && data_.info().classes <= most_label_map_classes};
   const auto run = [&](Plan& plan, const Batch& batch) {
     feed(plan, batch);
     plan.run(Pass::forward, Pass::forward);
@@ -94,8 +96,10 @@ EvalResult Evaluator::evaluate() {
     observer_.on_activity("evaluating", done, total);
     if (eval_.flip) average(scores, task_.mirrored(run(plan, mirrored(batch))));
     metrics->add_batch(batch, loss, scores);
-    if (output_.predictions)
+    if (output_.predictions) {
       std::ranges::move(task_.predictions(batch, scores, form), std::back_inserter(predictions_));
+      keep_shown_label_maps(predictions_);
+    }
     return true;
   });
   EvalResult result = make_result(*metrics);

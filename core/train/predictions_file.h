@@ -14,10 +14,14 @@ namespace ptrain {
 std::string pack_predictions(const std::vector<Prediction>& predictions);
 std::vector<Prediction> unpack_predictions(const std::string& packed);
 
+/// Drops label maps that write_predictions() would not show, once there are twice as many as it shows.
+void keep_shown_label_maps(std::vector<Prediction>& predictions);
+
 /// Writes one line per prediction, in the order of the samples; writes the whole file or nothing: index, the sample's
 /// origin (the picture's file, or file and line or record), label, prediction, probability, error and the text.
-/// Pictures without files of their own are included, as data URIs, for the worst of the wrong predictions. Throws
-/// Error{failed}.
+/// For the worst of the wrong predictions there are, as data URIs, the pictures without files of their own, and of
+/// those with a label map the overlays: the image with the predicted classes' colours beside that with the labels'.
+/// Throws Error{failed}.
 void write_predictions(const std::filesystem::path& path, const Dataset& data, std::vector<Prediction> predictions);
 
 }  // namespace ptrain

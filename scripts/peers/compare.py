@@ -98,6 +98,14 @@ def detection(size, batch, steps):
                 ["detection_peer.py", "--size", size, "--batch", batch], 3)
 
 
+def pixels(size, batch, steps):
+    """Segmentation of Pascal VOC's 21 classes; dropout as in torchvision, which has no switch for it."""
+    return Case("deeplabv3_resnet50", f"DeepLabV3 on ResNet-50 with its auxiliary loss, {size} px, batch {batch}", steps,
+                {"model.name": "deeplabv3_resnet50", "model.classes": 21, "model.dropout": 0.5, "data.image_size": size,
+                 "data.batch_size": batch, "data.augment": "none", "train.optimizer.name": "momentum"},
+                ["vision_peer.py", "--model", "deeplabv3_resnet50", "--classes", 21, "--size", size, "--batch", batch], 2)
+
+
 def clicks(batch, steps):
     rows = 1000001
     return Case("wide_deep", f"Wide & Deep, {rows} rows, batch {batch}", steps,
@@ -153,6 +161,7 @@ CASES = {
         gpt2(256, 4, 5),
         clips(112, 8, 5),
         detection(320, 2, 8),
+        pixels(256, 4, 5),
         clicks(512, 200),
     ],
     "cuda": [

@@ -2,6 +2,7 @@
 """Training of a vision network in PyTorch, the same work as `ptrain run` with synthetic images; prints one line of JSON.
 
 torchvision's network of that name, or else timm's, channels-last, fused SGD with momentum, a batch that is in memory already.
+Of torchvision's networks for segmentation the auxiliary head is trained too, with half the weight.
 """
 import torch
 import torchvision
@@ -10,8 +11,17 @@ import peer_common
 import segment_network
 
 
+AUXILIARY_WEIGHT = 0.5  # in torchvision's references
+
+
+def is_segmentation(name):
+    return hasattr(torchvision.models.segmentation, name)
+
+
 def build_model(name, classes, stem):
-    if hasattr(torchvision.models, name):
+    if is_segmentation(name):
+        model = getattr(torchvision.models.segmentation, name)(weights_backbone=None, num_classes=classes, aux_loss=True)
+    elif hasattr(torchvision.models, name):
         model = getattr(torchvision.models, name)(num_classes=classes)
     else:
         import timm
@@ -37,11 +47,18 @@ def main():
             model = build_model(options.model, options.classes, options.stem).train()
         model = model.to(options.device, dtype=dtype, memory_format=torch.channels_last)
         optimizer = torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9, weight_decay=1e-4, fused=True)
-        labels = torch.randint(options.classes, (options.batch,), device=options.device)
+        of_pixels = (options.size, options.size) if is_segmentation(options.model) else ()
+        labels = torch.randint(options.classes, (options.batch, *of_pixels), device=options.device)
         images = torch.randn(options.batch * options.frames, 3, options.size, options.size, device=options.device).to(
             dtype=dtype, memory_format=torch.channels_last)
         run = peer_common.compiled(options, model)
-        return lambda step: torch.nn.functional.cross_entropy(run(images).float(), labels), optimizer
+
+        def step_loss(_):
+            def loss(logits):
+                return torch.nn.functional.cross_entropy(logits.float(), labels)
+            output = run(images)
+            return loss(output["out"]) + AUXILIARY_WEIGHT * loss(output["aux"]) if of_pixels else loss(output)
+        return step_loss, optimizer
 
     peer_common.measure(options, build, options.batch)
 

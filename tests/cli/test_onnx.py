@@ -2,9 +2,13 @@
 import json
 import math
 import unittest
+from ctypes import c_uint8
 
 import trained
 from program import ProgramTest, run
+from test_api import library
+
+from ptrain_model import UINT8, Model
 
 try:
     import numpy
@@ -125,6 +129,30 @@ class Onnx(trained.TrainedModels, ProgramTest):
                      "eval.every_epochs=0", "-o", f"output.dir={folder}", "--progress", "none")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.check_images(folder, self.exported("images", folder), enlarged=4)
+
+    def test_images_with_a_class_for_each_pixel(self):
+        """Both forms of DeepLab: maps are enlarged, a map's mean is spread over its pixels, maps are concatenated."""
+        for model in ("deeplabv3_resnet50", "deeplabv3p_resnet50"):
+            with self.subTest(model):
+                folder = self.folder / model
+                self.config.write_text(
+                    f"model: {{name: {model}, classes: 3}}\n"
+                    "data: {source: synthetic, image_size: 40x56, batch_size: 2, synthetic_samples: 8, workers: 0}\n"
+                    "train: {steps: 3, optimizer: {name: momentum, lr: 0.01}}\neval: {every_epochs: 0}\n")
+                result = self.train(model)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                session = self.exported("images", folder)
+                nodes = [node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node]
+                self.assertEqual(nodes.count("Resize"), 2 if model == "deeplabv3p_resnet50" else 1)
+                self.assertLessEqual({"Expand", "Concat"}, set(nodes))
+                pixels = numpy.random.default_rng(0).integers(0, 256, (2, 40, 56, 3), numpy.uint8)
+                (logits,) = session.run(None, {"images": pixels})
+                answers = Model(folder, library())
+                self.addCleanup(answers.close)
+                values = (c_uint8 * pixels.size).from_buffer_copy(pixels.tobytes())
+                expected = answers.answer({"images": (UINT8, pixels.shape, values)}, "logits")
+                difference = numpy.abs(logits - numpy.array(expected, numpy.float32).reshape(2, 40, 56, 3))
+                self.assertLess(difference.max(), 1e-4 * numpy.abs(logits).max())
 
     def check_images(self, folder, session, enlarged=1, **limits):
         paths, pixels = [], []

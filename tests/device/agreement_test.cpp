@@ -7,8 +7,10 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/image/global_average_pool.h"
 #include "core/ops/image/normalize_image.h"
+#include "core/ops/image/resize_bilinear.h"
 #include "core/ops/mean_squared_error.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
+#include "core/ops/normalization/group_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/softmax_cross_entropy.h"
 #include "core/ops/sparse/embedding_bag.h"
@@ -100,6 +102,33 @@ TEST(Agreement, GlobalAveragePool) {
         expect_agreement({std::make_shared<GlobalAveragePool>(GlobalAveragePoolAttributes{images}), {x}, {}, {0}},
                          dtype);
       }
+    }
+  }
+}
+
+TEST(Agreement, ResizeBilinear) {
+  for (const DType dtype : floating_dtypes) {
+    for (const Corners corners : {Corners::free, Corners::aligned}) {
+      for (const std::int64_t channels : {21, 48, 256}) {  // logits, and features to concatenate
+        const HostTensor x = random_tensor(dtype, Shape{2, 9, 13, channels}, 1);
+        for (const auto& [height, width] : {std::pair{36, 52}, {5, 6}}) {
+          const ResizeBilinearAttributes resize{height, width, corners};
+          expect_agreement({std::make_shared<ResizeBilinear>(resize), {x}, {}, {0}}, dtype);
+        }
+      }
+    }
+  }
+}
+
+TEST(Agreement, GroupNorm) {
+  for (const DType dtype : floating_dtypes) {
+    for (const auto& [channels, groups] : {std::pair{96, 32}, {256, 32}, {40, 5}, {24, 1}}) {
+      const HostTensor x = random_tensor(dtype, Shape{3, 17, 19, channels}, 1, 1, 3);
+      const HostTensor gamma = random_tensor(DType::f32, Shape{channels}, 2),
+                       beta = random_tensor(DType::f32, Shape{channels}, 3);
+      OpCase c{std::make_shared<GroupNorm>(GroupNormAttributes{groups, 1e-5f}), {x, gamma, beta}, {}, {0, 1, 2}};
+      c.tolerance_scale = dtype == DType::f32 ? 5 : 1;
+      expect_agreement(c, dtype);
     }
   }
 }

@@ -68,7 +68,8 @@ CASES = {case.name: case for case in (
     Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}, tolerance=0.02),
     Case("tsn_resnet50", 4, 64, 10, {**MOMENTUM, "lr": 0.001}, frames=3),
     # Of 104 px the features have 13, so that the pyramid's first dilation, 12, reads more than the middle of its filters.
-    Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, pixels=True),
+    # The norm of three images' means magnifies rounding: PyTorch's own fp32 is off by 0.005.
+    Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, tolerance=0.02, pixels=True),
     Case("retinanet_resnet50_fpn", 2, 128, 5, {**MOMENTUM, "lr": 1e-6}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),

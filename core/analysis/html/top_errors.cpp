@@ -91,12 +91,14 @@ std::string describe_sample(const json& line) {
 std::string mistakes_section(const MeasuredRun& run) {
   const fs::path predictions = run.report_file.parent_path() / run_files::predictions;
   if (run.report_file.filename() != run_files::report || !fs::is_regular_file(predictions)) return "";
-  HtmlTable table{"Worst errors of the last evaluation: most confident wrong classes, or largest errors of values",
-                  {{"Sample"}, {"label"}, {"prediction"}, {"probability or error", true}, {"where"}},
-                  {}};
+  HtmlTable table{
+      "Worst errors of the last evaluation: most confident wrong classes, largest errors of values, or most "
+      "wrong pixels (colours of the prediction at the left, of the label at the right)",
+      {{"Sample"}, {"label"}, {"prediction"}, {"probability or error", true}, {"where"}},
+      {}};
   for (const TopError& error : read_worst_errors(predictions)) {
     HtmlCell sample(describe_sample(error.line));
-    sample.picture = embed_picture(get_text(error.line, "picture"));
+    sample.picture = embed_picture(get_text(error.line, error.line.contains("overlay") ? "overlay" : "picture"));
     table.rows.push_back({sample, get_text(error.line, "truth"), get_text(error.line, "prediction"),
                           fmt::format("{:.4f}", error.size), describe_place(error.line)});
   }

@@ -17,7 +17,8 @@ class SegmentationDataset final : public Dataset {
   SegmentationDataset(const DataSettings& settings, Split split, SegmentationFiles files, const DatasetInfo& info)
       : files_(std::move(files)),
         transform_(info.image_size, resolve_augment(settings, split, Augmentation::random_resized_crop),
-                   mean_colour(info)) {
+                   mean_colour(info)),
+        split_(split) {
     info_ = info;
     info_.targets = {tensor_names::masks};
     info_.framing = ImageFraming::pad;
@@ -30,7 +31,9 @@ class SegmentationDataset final : public Dataset {
   std::int32_t label(std::int64_t) const override { return 0; }
 
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
-    return with_masks(input_tensors(info_, form.size), info_);
+    std::vector<TensorSpec> all = with_masks(input_tensors(info_, form.size), info_);
+    all.push_back(placement_tensor());
+    return all;
   }
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
@@ -43,12 +46,13 @@ class SegmentationDataset final : public Dataset {
       throw BadSample(fmt::format("{}: has {} x {} px, but its image {} has {} x {}", sample.labels.string(),
                                   labels.width, labels.height, sample.image.string(), image.width, image.height));
     }
+    require_classes(labels, sample.labels.string());
     const SegmentationTransform transform = transform_.in_form(out.form());
     const FramePlacement place = transform.plan(image.size(), random);
     transform.apply(image, place, scratch, out.at<std::uint8_t>(tensor_names::images));
-    const auto mask = out.at<std::int32_t>(tensor_names::masks);
-    transform.apply(labels, place, classes_, mask);
-    if (std::ranges::find(mask, unknown_class) != mask.end()) reject_label(labels, sample.labels.string());
+    transform.apply(labels, place, classes_, out.at<std::int32_t>(tensor_names::masks));
+    write_placement(place, out.at<float>(tensor_names::placements));
+    if (split_ == Split::eval) out.set_label_map(place.resized == place.original ? PixelClasses{} : to_classes(labels));
   }
 
   SampleOrigin origin(std::int64_t index) const override {
@@ -65,16 +69,24 @@ class SegmentationDataset final : public Dataset {
   }
 
   /// An error of the configuration or of all data, not of one sample: training ends.
-  [[noreturn]] void reject_label(const IndexImage& labels, const std::string& name) const {
+  void require_classes(const IndexImage& labels, const std::string& name) const {
     const auto bad =
         std::ranges::find_if(labels.values, [this](std::uint8_t value) { return classes_[value] == unknown_class; });
+    if (bad == labels.values.end()) return;
     const auto at = bad - labels.values.begin();
     fail("{}: label {} at column {}, row {}: expected below {}, the number of classes, or data.ignore_index", name,
          *bad, at % labels.width, at / labels.width, info_.classes);
   }
 
+  PixelClasses to_classes(const IndexImage& labels) const {
+    PixelClasses map{{labels.height, labels.width}, std::vector<std::int32_t>(labels.values.size())};
+    std::ranges::transform(labels.values, map.classes.begin(), [this](std::uint8_t value) { return classes_[value]; });
+    return map;
+  }
+
   SegmentationFiles files_;
   SegmentationTransform transform_;
+  Split split_;
   std::array<std::int32_t, 256> classes_{};  // of the values in label maps
 };
 

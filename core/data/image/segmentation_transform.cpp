@@ -13,18 +13,6 @@ int nearest(int at, int in, int out) {
 
 }  // namespace
 
-IndexImage restore_size(const IndexImage& frame, ImageSize original) {
-  const ImageSize fitted = fit_inside(original, {frame.height, frame.width}).resized;
-  IndexImage labels{original.width, original.height, {}};
-  labels.values.reserve(static_cast<std::size_t>(original.pixels()));
-  for (int y = 0; y < original.height; ++y) {
-    const std::uint8_t* const row =
-        frame.values.data() + std::ptrdiff_t{nearest(y, fitted.height, original.height)} * frame.width;
-    for (int x = 0; x < original.width; ++x) labels.values.push_back(row[nearest(x, fitted.width, original.width)]);
-  }
-  return labels;
-}
-
 SegmentationTransform SegmentationTransform::in_form(const ImageForm& form) const {
   SegmentationTransform other = *this;
   other.frame_ = form.size.value_or(frame_);

@@ -11,9 +11,6 @@
 
 namespace ptrain {
 
-/// The labels of an image of that size, from those of the frame that it was fitted into: each pixel's nearest.
-IndexImage restore_size(const IndexImage& frame, ImageSize original);
-
 /// The label of pixels without a class, in tensors.
 inline constexpr std::int32_t no_class = -1;
 

@@ -31,6 +31,16 @@ void add_inputs(const DatasetInfo& data, Translation& t) {
   t.to().add_input(onnx_io::attention_mask, OnnxType::i64, {"N", "S"});
 }
 
+/// The output as the graph has it: images with channels last.
+void add_output(const std::string& name, ValueId value, Translation& t) {
+  std::vector<OnnxAxis> axes(t.shape(value).dims().begin(), t.shape(value).dims().end());
+  axes.front() = "N";
+  std::vector<OnnxAttribute> attributes;
+  if (axes.size() == 4) attributes.push_back({"perm", std::vector<std::int64_t>{0, 2, 3, 1}});
+  const char* const type = attributes.empty() ? "Identity" : "Transpose";
+  t.to().add_output(t.to().add(name, type, {t.name(value)}, attributes), OnnxType::f32, axes);
+}
+
 ProtoMessage make_metadata_entry(const std::string& key, const std::string& value) {
   ProtoMessage entry;
   entry.text(1, key).text(2, value);
@@ -65,11 +75,7 @@ void write_onnx(const std::filesystem::path& path, DeployedModel& model, const M
     if (translate == nullptr) fail("{}: {} has no translation to ONNX", node.name, node.op->type());
     translate(node, translation);
   }
-  for (const auto& [name, value] : graph.outputs()) {
-    std::vector<OnnxAxis> axes(graph.desc(value).shape.dims().begin(), graph.desc(value).shape.dims().end());
-    axes.front() = "N";
-    translation.to().add_output(translation.to().add(name, "Identity", {translation.name(value)}), OnnxType::f32, axes);
-  }
+  for (const auto& [name, value] : graph.outputs()) add_output(name, value, translation);
   const ProtoMessage message = make_model_message(translation.to().message(trained.document.model), trained.document);
   if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     fail("{}: {} MiB do not fit into an ONNX file (protobuf's limit is 2 GiB)", path.string(),

@@ -1,6 +1,7 @@
 // The ONNX translation (opset 17) of every op of a deployed graph.
 #include "core/deploy/onnx/translation.h"
 
+#include "core/base/errors.h"
 #include "core/ops/concat.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
@@ -8,6 +9,7 @@
 #include "core/ops/image/max_pool2d.h"
 #include "core/ops/image/normalize_image.h"
 #include "core/ops/image/patch_embedding.h"
+#include "core/ops/image/resize_bilinear.h"
 #include "core/ops/image/scale_channels.h"
 #include "core/ops/linear.h"
 #include "core/ops/math/adaptive_pool.h"
@@ -225,9 +227,16 @@ void translate_add(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), t.name(node.inputs[1])}));
 }
 
-/// The elements in the order of channels last.
+/// The elements in the order of channels last. Rows become images of one pixel.
 void translate_reshape(const Node& node, Translation& t) {
   const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
+  if (to.rank() == 4) {
+    if (from.rank() != 2 || to != Shape{from[0], 1, 1, from[1]}) {
+      fail("{}: a reshape from {} to {} has no translation to ONNX", node.name, from.to_string(), to.to_string());
+    }
+    const std::string axes = t.to().constant(node.name + ".axes", {2}, Ints{2, 3});
+    return t.name(node.outputs[0], t.to().add(node.name, "Unsqueeze", {t.name(node.inputs[0]), axes}));
+  }
   std::string x = t.name(node.inputs[0]);
   if (from.rank() == 4) x = t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
   Ints dims(to.dims().begin(), to.dims().end());
@@ -242,12 +251,14 @@ void translate_elementwise_add(const Node& node, Translation& t) {
   translate_add(node, t);
 }
 
+/// Of images along their channels, of other tensors along any axis.
 void translate_concat(const Node& node, Translation& t) {
   const std::optional<int> axis = get_op<Concat>(node).axis();
-  if (!axis || t.shape(node.outputs[0]).rank() == 4) fail("{}: has no translation to ONNX", node.name);
+  const bool is_image = t.shape(node.outputs[0]).rank() == 4;
+  if (!axis || (is_image && axis != -1)) fail("{}: images are concatenated in ONNX along their channels", node.name);
   OnnxGraph::Names parts;
   for (const ValueId part : node.inputs) parts.push_back(t.name(part));
-  t.name(node.outputs[0], t.to().add(node.name, "Concat", parts, {{"axis", std::int64_t{*axis}}}));
+  t.name(node.outputs[0], t.to().add(node.name, "Concat", parts, {{"axis", std::int64_t{is_image ? 1 : *axis}}}));
 }
 
 void translate_scale_channels(const Node& node, Translation& t) {
@@ -256,6 +267,31 @@ void translate_scale_channels(const Node& node, Translation& t) {
   const std::string factors =
       t.to().add(node.name + ".factors", "Unsqueeze", {t.name(node.inputs[ScaleChannels::factors]), axes});
   t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[ScaleChannels::x]), factors}));
+}
+
+/// The batch's size is the model's input's, so that the new one is put together from it.
+void translate_resize_bilinear(const Node& node, Translation& t) {
+  const ResizeBilinearAttributes& resize = get_op<ResizeBilinear>(node).attrs();
+  const std::string& x = t.name(node.inputs[0]);
+  const std::string kept = t.to().add(node.name + ".batch_and_channels", "Shape", {x},
+                                      {{"start", std::int64_t{0}}, {"end", std::int64_t{2}}});
+  const std::string size = t.to().constant(node.name + ".size", {2}, Ints{resize.height, resize.width});
+  const std::string sizes = t.to().add(node.name + ".sizes", "Concat", {kept, size}, {{"axis", std::int64_t{0}}});
+  const std::string coordinates = resize.corners == Corners::aligned ? "align_corners" : "half_pixel";
+  const OnnxGraph::Names inputs{x, "", "", sizes};  // neither a region nor scales
+  t.name(node.outputs[0],
+         t.to().add(node.name, "Resize", inputs,
+                    {{"mode", std::string("linear")}, {"coordinate_transformation_mode", coordinates}}));
+}
+
+/// Images of one pixel are spread.
+void translate_expand(const Node& node, Translation& t) {
+  const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
+  if (from.rank() != 4 || from != Shape{to[0], 1, 1, to[3]}) {
+    fail("{}: a broadcast from {} to {} has no translation to ONNX", node.name, from.to_string(), to.to_string());
+  }
+  const std::string pixels = t.to().constant(node.name + ".pixels", {4}, Ints{1, 1, to[1], to[2]});
+  t.name(node.outputs[0], t.to().add(node.name, "Expand", {t.name(node.inputs[0]), pixels}));
 }
 
 struct Row {
@@ -285,6 +321,8 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"reshape", translate_reshape},
                                 {"concat", translate_concat},
                                 {"detect_objects", translate_detect_objects},
+                                {"resize_bilinear", translate_resize_bilinear},
+                                {"expand", translate_expand},
                                 {"quantize", translate_quantize},
                                 {"dequantize", translate_dequantize},
                                 {"quantized_conv2d", translate_quantized_conv2d},

@@ -2,6 +2,7 @@
 
 #include "core/config/config.h"
 #include "core/ops/softmax_cross_entropy.h"
+#include "core/tasks/segmentation/pixel_classes.h"
 #include "core/tasks/segmentation/segmentation_metrics.h"
 
 #include <fmt/format.h>
@@ -114,11 +115,10 @@ Prediction::Json by_name(const std::vector<double>& shares, const PredictionOpti
   return named;
 }
 
-IndexImage make_label_map(const HostTensor& labels, std::int64_t row) {
-  const auto classes = labels.row<std::int32_t>(row);
-  IndexImage map{static_cast<int>(labels.shape()[-1]), static_cast<int>(labels.shape()[-2]), {}};
-  map.values.reserve(classes.size());
-  for (const std::int32_t one : classes) map.values.push_back(static_cast<std::uint8_t>(one));
+IndexImage make_label_map(const PixelClasses& found) {
+  IndexImage map{found.size.width, found.size.height, {}};
+  map.values.reserve(found.classes.size());
+  for (const std::int32_t one : found.classes) map.values.push_back(static_cast<std::uint8_t>(one));
   return map;
 }
 
@@ -135,11 +135,11 @@ double wrong_fraction(std::span<const std::int32_t> predictions, std::span<const
 
 std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batch& scores,
                                                   const PredictionOptions& form) const {
-  const HostTensor labels = likeliest_classes(scores.at(tensor_names::logits));
-  const HostTensor* const masks = batch.find(tensor_names::masks);
+  const HostTensor& logits = scores.at(tensor_names::logits);
   std::vector<Prediction> all;
   for (std::int64_t row = 0; row < batch.count; ++row) {
-    const auto found = shares(labels.row<std::int32_t>(row), form.class_names.size());
+    const PixelClasses labels = get_labels(batch, row), pixels = find_likeliest(batch, logits, row, labels.size);
+    const auto found = shares(pixels.classes, form.class_names.size());
     Prediction& made = all.emplace_back();
     made.index = index_of_row(batch, row);
     made.answer = by_name(found, form);
@@ -148,10 +148,10 @@ std::vector<Prediction> Segmentation::predictions(const Batch& batch, const Batc
       made.text += fmt::format("{}{} {:.4f}", made.text.empty() ? "" : ", ", name, share.get<double>());
     }
     for (const double share : found) made.cells.push_back(fmt::format("{:.6g}", share));
-    if (form.label_maps) made.label_map = make_label_map(labels, row);
-    if (masks == nullptr) continue;
-    made.label = by_name(shares(masks->row<std::int32_t>(row), form.class_names.size()), form);
-    made.error = wrong_fraction(labels.row<std::int32_t>(row), masks->row<std::int32_t>(row));
+    if (form.label_maps) made.label_map = make_label_map(pixels);
+    if (labels.empty()) continue;
+    made.label = by_name(shares(labels.classes, form.class_names.size()), form);
+    made.error = wrong_fraction(pixels.classes, labels.classes);
   }
   return all;
 }

@@ -1,15 +1,11 @@
 #include "core/tasks/segmentation/segmentation_metrics.h"
 
 #include "core/data/tensor_names.h"
+#include "core/tasks/segmentation/pixel_classes.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace ptrain {
-
-std::int32_t likeliest_class(std::span<const float> logits) {
-  return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
 
 std::vector<MetricInfo> SegmentationMetrics::infos() {
   return {{"miou", "mIoU", "of 1", MetricKind::score, true, "mean over classes of intersection over union"},
@@ -19,17 +15,14 @@ std::vector<MetricInfo> SegmentationMetrics::infos() {
 }
 
 void SegmentationMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) {
-  const HostTensor* const masks = batch.find(tensor_names::masks);
-  if (masks == nullptr) return;
+  if (!batch.has(tensor_names::masks)) return;
   const HostTensor& logits = scores.at(tensor_names::logits);
   const auto classes = static_cast<std::size_t>(classes_);
   for (std::int64_t row = 0; row < batch.count; ++row) {
-    const auto labels = masks->row<std::int32_t>(row);
-    const auto pixels = logits.row<float>(row);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      if (labels[i] < 0) continue;
-      const auto prediction = static_cast<std::size_t>(likeliest_class(pixels.subspan(i * classes, classes)));
-      ++confusion_[static_cast<std::size_t>(labels[i]) * classes + prediction];
+    const PixelClasses labels = get_labels(batch, row), found = find_likeliest(batch, logits, row, labels.size);
+    for (std::size_t i = 0; i < labels.classes.size(); ++i) {
+      if (labels.classes[i] < 0) continue;
+      ++confusion_[static_cast<std::size_t>(labels.classes[i]) * classes + static_cast<std::size_t>(found.classes[i])];
     }
   }
   add_samples(batch.count);

@@ -9,9 +9,6 @@
 
 namespace ptrain {
 
-/// The index of the largest of a pixel's logits, the first of equal ones.
-std::int32_t likeliest_class(std::span<const float> logits);
-
 class SegmentationMetrics final : public CountedMetrics {
  public:
   /// Classes without a name in `names` are shown by their number.
@@ -20,7 +17,7 @@ class SegmentationMetrics final : public CountedMetrics {
 
   static std::vector<MetricInfo> infos();
 
-  /// Pixels without a class, and images without a mask, are skipped.
+  /// Of pixels at the size of the label maps. Those without a class, and images without a mask, are skipped.
   void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;

@@ -98,6 +98,20 @@ class LabelMaps(ProgramTest):
         self.assertTrue((out / "0_2.png").exists(), "a second image of that name")
         self.assertTrue((out / "0_2_overlay.png").exists())
 
+    def test_pixels_of_the_label_maps_are_evaluated(self):
+        """Not those of the images that the model reads, of half the size; the page shows what is wrong."""
+        trained = self.train("half", "-o", "data.image_size=10x16", "-o", "train.epochs=1", "-o",
+                             "train.optimizer.lr=1e-9")  # too little to learn
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        counted = sum(one["samples"] for one in self.report("half")["classification"]["classes"])
+        self.assertEqual(counted, sum((30 + i % 3) * 19 for i in range(8)))
+        lines = [json.loads(line) for line in (self.folder / "half/predictions.jsonl").read_text().splitlines()]
+        wrong = [line for line in lines if line["error"] > 0]
+        self.assertEqual([line for line in lines if "overlay" in line], wrong)
+        self.assertTrue(wrong)
+        page = run("table", self.folder / "half", "--format", "html").stdout
+        self.assertIn(wrong[0]["overlay"], page)
+
     def test_ranks_give_the_metrics_of_one(self):
         figures = []
         for ranks, batch in ((1, 4), (2, 2)):
@@ -150,6 +164,16 @@ class Segmentation(ProgramTest):
         self.assertEqual(page.returncode, 0, page.stderr)
         self.assertIn("mIoU", page.stdout)
         self.assertIn("Worst errors", page.stdout)
+
+    def test_images_calibrate_eight_bits(self):
+        write_horizons(self.folder / "data", 3)
+        quantized = run("quantize", self.own, "--calibrate", self.folder / "data/val", "--out", self.folder / "int8",
+                        "--layers", "all", "--max-logit-error", "0.5", "--speed-seconds", "0")
+        self.assertEqual(quantized.returncode, 0, quantized.stderr)
+        self.assertIn("calibrated on 3 samples", quantized.stdout)
+        answered = run("infer", self.folder / "int8", self.folder / "data/val", "--format", "jsonl", "--progress", "none")
+        self.assertEqual(answered.returncode, 0, answered.stderr)
+        self.assertEqual(len(answered.stdout.splitlines()), 3)
 
     def test_server_and_library_answer_with_masks(self):
         pixels = [(7 * i) % 256 for i in range(2 * SIDE * SIDE * 3)]

@@ -33,15 +33,20 @@ TEST_P(Winograd, ConvolvesAndGivesBothGradients) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Winograd,
-                         ::testing::Values(Conv2dProblem{{2, 7, 9, 16}, {80, 3, 3, 16}, {.padding = 1}},
-                                           Conv2dProblem{{1, 8, 4, 144}, {16, 3, 3, 144}, {}},  // no padding
-                                           Conv2dProblem{{3, 1, 2, 16}, {16, 3, 3, 16}, {.padding = 2}},
-                                           // more tiles than a task, or a set of the weight gradient, takes
-                                           Conv2dProblem{{2, 51, 50, 16}, {16, 3, 3, 16}, {.padding = 1}},
-                                           // channels shared out among threads
-                                           Conv2dProblem{{1, 5, 5, 32}, {272, 3, 3, 32}, {.padding = 1}}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Winograd,
+    ::testing::Values(Conv2dProblem{{2, 7, 9, 16}, {80, 3, 3, 16}, {.padding = 1}},
+                      Conv2dProblem{{1, 8, 4, 144}, {16, 3, 3, 144}, {}},  // no padding
+                      Conv2dProblem{{3, 1, 2, 16}, {16, 3, 3, 16}, {.padding = 2}},
+                      // dilated: grids of different sizes, and less padding than keeps the size
+                      Conv2dProblem{{2, 13, 18, 16}, {32, 3, 3, 16}, {.padding = 2, .dilation = 2}},
+                      Conv2dProblem{{1, 17, 22, 32}, {16, 3, 3, 32}, {.padding = 4, .dilation = 4}},
+                      Conv2dProblem{{1, 19, 20, 16}, {16, 3, 3, 16}, {.padding = 1, .dilation = 3}},
+                      // more tiles than a task, or a set of the weight gradient, takes
+                      Conv2dProblem{{2, 51, 50, 16}, {16, 3, 3, 16}, {.padding = 1}},
+                      // channels shared out among threads
+                      Conv2dProblem{{1, 5, 5, 32}, {272, 3, 3, 32}, {.padding = 1}}),
+    case_name);
 
 /// What is stored in low precision is computed as its values in fp32 are, and rounded once.
 TEST(WinogradStorage, IsWidenedAndRoundedOnce) {
@@ -91,7 +96,7 @@ TEST(WinogradEpilogue, AddsBiasAndResidualAndActivates) {
   }
 }
 
-TEST(WinogradCandidates, AreOnlyFor3x3WithoutStrideGroupsAndOddChannels) {
+TEST(WinogradCandidates, AreOnlyFor3x3WithoutStrideGroupsWideDilationAndOddChannels) {
   const AskedForKernel asked("winograd");
   const auto taken = [](const Conv2dProblem& p) {
     const std::vector<TensorDesc> inputs{{DType::f32, p.x}, {DType::f32, p.w}};
@@ -99,7 +104,8 @@ TEST(WinogradCandidates, AreOnlyFor3x3WithoutStrideGroupsAndOddChannels) {
   };
   EXPECT_TRUE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 1}}));
   EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.stride = 2, .padding = 1}}));
-  EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 2, .dilation = 2}}));
+  EXPECT_TRUE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 2, .dilation = 2}}));
+  EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 3, 3, 16}, {.padding = 3, .dilation = 3}})) << "grids of 2 x 3 pixels";
   EXPECT_FALSE(taken({{1, 8, 8, 16}, {16, 1, 1, 16}, {}}));
   EXPECT_FALSE(taken({{1, 8, 8, 16}, {8, 3, 3, 16}, {.padding = 1}}));
   EXPECT_FALSE(taken({{1, 8, 8, 32}, {32, 3, 3, 16}, {.padding = 1, .groups = 2}}));

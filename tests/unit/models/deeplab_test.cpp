@@ -4,6 +4,8 @@
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/image/conv2d.h"
+#include "core/ops/normalization/group_norm.h"
+#include "models/vision/deeplab_xception.h"
 
 #include <gtest/gtest.h>
 
@@ -101,6 +103,40 @@ TEST(DeepLab, StartsFromAClassifiersBackbone) {
       EXPECT_EQ(mapping.part, WeightMapping::Part::classifier);
     }
   }
+}
+
+DeepLabXceptionSpec xception_spec(XceptionNorm norm) {
+  DeepLabXceptionSpec spec;
+  spec.norm = norm;
+  spec.classes = 21;
+  spec.image_size = 64;
+  return spec;
+}
+
+TEST(DeepLabXception, HasThePublishedSizeAndStrides) {
+  const auto model = make_deeplab_xception(xception_spec(XceptionNorm::batch));
+  EXPECT_EQ(count_parameters(*model), 41'055'413);  // by hand; as Keras' DeepLabV3+ of 21 classes
+  const Graph graph = model->build(1, Mode::evaluation);
+  const auto shape_of = [&](std::string_view name) {
+    return graph.desc(std::ranges::find(graph.nodes(), name, &Node::name)->outputs[0]).shape;
+  };
+  EXPECT_EQ(shape_of("backbone.entry_flow.block2.separable_conv2.pointwise"), (Shape{1, 16, 16, 256})) << "low level";
+  EXPECT_EQ(shape_of("backbone.exit_flow.block2.separable_conv3.pointwise"), (Shape{1, 4, 4, 2048}));
+  EXPECT_EQ(graph.desc(graph.find_output(tensor_names::logits)).shape, (Shape{1, 64, 64, 21}));
+  const Conv2dAttributes& last = find_convolution(graph, "backbone.exit_flow.block2.separable_conv3.depthwise");
+  EXPECT_EQ(last.dilation, 2);
+  EXPECT_EQ(last.groups, 1536);
+}
+
+TEST(DeepLabXception, NormalisesGroupsWhereBatchesAreOfOneImage) {
+  EXPECT_THROW(make_deeplab_xception(xception_spec(XceptionNorm::batch))->build(1, Mode::training), Error);
+  const auto model = make_deeplab_xception(xception_spec(XceptionNorm::group));
+  const Graph graph = model->build(1, Mode::training);
+  const auto norm =
+      std::ranges::find(graph.nodes(), "backbone.middle_flow.block1.separable_conv1.pointwise.norm", &Node::name);
+  ASSERT_NE(norm, graph.nodes().end());
+  EXPECT_EQ(dynamic_cast<const GroupNorm&>(*norm->op).attrs().groups, 28) << "the most up to 32 that divide 728";
+  EXPECT_EQ(count_parameters(*model), 41'055'413);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Metrics and answers of pixels, against values by hand.
 #include "core/tasks/segmentation/segmentation.h"
+
+#include "core/data/image/framing.h"
 #include "core/tasks/segmentation/segmentation_metrics.h"
 
 #include <gtest/gtest.h>
@@ -71,6 +73,47 @@ TEST(SegmentationMetrics, OfPartsMergeToThoseOfTheWhole) {
   }
   EXPECT_EQ(parts.state(), whole.state());
   EXPECT_EQ(parts.samples(), 2);
+}
+
+/// One frame of 2 x 4 pixels, of which an image of 2 x 4 pixels fills the upper left 1 x 2, with logits of two classes.
+struct SmallFrame {
+  Batch batch, scores;
+
+  SmallFrame() {
+    batch.add(tensor_names::masks, {2, 4}, std::vector<std::int32_t>{0, 1, -1, -1, -1, -1, -1, -1});
+    batch.add(placement_tensor());
+    FramePlacement place;
+    place.original = {2, 4};
+    place.resized = {1, 2};
+    write_placement(place, batch.at(tensor_names::placements).row<float>(0));
+    // Class 1 is ahead by -1 and 3: at the image's columns by -1, 0, 2 and 3 (of equal ones the first class counts).
+    scores.add(tensor_names::logits, {2, 4, 2}, std::vector<float>{1, 0, 0, 3, 0, 9, 0, 9, 0, 9, 0, 9, 0, 9, 0, 9});
+    batch.count = scores.count = 1;
+  }
+};
+
+TEST(SegmentationMetrics, AreOfLogitsResizedToTheLabelMap) {
+  SmallFrame frame;
+  SegmentationMetrics inside(2), whole(2);
+  inside.add_batch(frame.batch, std::nullopt, frame.scores);
+  EXPECT_EQ(figure_named(inside, "pixel_accuracy"), 1) << "the padding counts for nothing";
+  frame.batch.label_maps = {{{2, 4}, {0, 0, 1, 1, 0, 1, -1, 1}}};
+  whole.add_batch(frame.batch, std::nullopt, frame.scores);
+  EXPECT_NEAR(figure_named(whole, "pixel_accuracy"), 6.0 / 7, 1e-12);
+}
+
+TEST(Segmentation, PredictsAtTheSizeOfTheImage) {
+  const SmallFrame frame;
+  const PredictionOptions form{.class_names = {"sky", "sea"}, .label_maps = true};
+  Batch image = frame.batch.slice(0, 1);
+  const auto found = Segmentation(TaskOptions{}).predictions(image, frame.scores, form);
+  EXPECT_EQ(found.at(0).label_map->values, (std::vector<std::uint8_t>{0, 1})) << "as large as its labels";
+  image = Batch();
+  image.add("placements", placement_tensor().shape, std::vector<float>{4, 2, 2, 1, 0});
+  image.count = 1;
+  const auto own = Segmentation(TaskOptions{}).predictions(image, frame.scores, form);
+  EXPECT_EQ(own.at(0).label_map->values, (std::vector<std::uint8_t>{0, 0, 1, 1, 0, 0, 1, 1}));
+  EXPECT_FALSE(own.at(0).has_label());
 }
 
 TEST(Segmentation, AnswersTheLikeliestClassOfEachPixel) {

@@ -36,7 +36,9 @@ class WinogradConvolution final : public Kernel {
   explicit WinogradConvolution(const WinogradProblem& problem)
       : use_(problem.use),
         tiles_{problem.data.shape, problem.result.shape,
-               problem.use == FilterUse::convolution ? problem.conv.padding : 2 - problem.conv.padding, m},
+               problem.use == FilterUse::convolution ? problem.conv.padding
+                                                     : 2 * problem.conv.dilation - problem.conv.padding,
+               problem.conv.dilation, m},
         data_type_(problem.data.dtype),
         weights_type_(problem.weights.dtype),
         activation_(problem.activation),
@@ -177,7 +179,7 @@ class WinogradConvolution final : public Kernel {
     for (std::int64_t t = 0; t < count; ++t) {
       const WinogradTile tile(tiles_, first + t);
       const PixelSquare<size, T> square(x + tile.image * tiles_.data[1] * tiles_.data[2] * in_, tiles_.data,
-                                        tile.row - tiles_.padding, tile.column - tiles_.padding);
+                                        tile.row - tiles_.padding, tile.column - tiles_.padding, tiles_.dilation);
       for (std::int64_t c = 0; c < in_; c += lanes) {
         f32x16 pixels[size][size], transformed[size][size];
         square.load(c, pixels);
@@ -200,8 +202,9 @@ class WinogradConvolution final : public Kernel {
     const Shape& result = tiles_.result;
     for (std::int64_t t = 0; t < count; ++t) {
       const WinogradTile tile(tiles_, first + t);
-      const std::int64_t rows = std::min<std::int64_t>(m, result[1] - tile.row);
-      const std::int64_t columns = std::min<std::int64_t>(m, result[2] - tile.column);
+      const std::int64_t step = tiles_.dilation;
+      const std::int64_t rows = std::min<std::int64_t>(m, ceil_divided(result[1] - tile.row, step));
+      const std::int64_t columns = std::min<std::int64_t>(m, ceil_divided(result[2] - tile.column, step));
       const std::int64_t corner = ((tile.image * result[1] + tile.row) * result[2] + tile.column) * out_ + channel;
       for (std::int64_t c = 0; c < across; c += lanes) {
         f32x16 transformed[size][size], pixels[m][m];
@@ -210,7 +213,7 @@ class WinogradConvolution final : public Kernel {
         const f32x16 shift = bias == nullptr ? f32x16{} : load16(bias + channel + c);
         for (std::int64_t i = 0; i < rows; ++i) {
           for (std::int64_t j = 0; j < columns; ++j) {
-            const std::int64_t at = corner + (i * result[2] + j) * out_ + c;
+            const std::int64_t at = corner + (i * result[2] + j) * step * out_ + c;
             f32x16 v = pixels[i][j] + shift;
             if (residual != nullptr) v += load16(residual + at);
             store16(y + at, activated<activation>(v));

@@ -24,8 +24,8 @@ struct WinogradProblem {
   bool constant_weights = false;
 };
 
-/// One kernel per tile size; none unless it is a 3x3 convolution without stride, dilation and groups, with channels in
-/// multiples of 16.
+/// One kernel per tile size; none unless it is a 3x3 convolution without stride and groups, with channels in multiples
+/// of 16, and dilated by at most a quarter of the image's sides.
 std::vector<std::unique_ptr<Kernel>> winograd_candidates(const WinogradProblem& problem);
 
 /// The same for the weights' gradient: inputs x and dy, output dw [K,3,3,C].

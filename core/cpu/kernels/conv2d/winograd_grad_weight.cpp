@@ -23,7 +23,7 @@ class WinogradGradWeight final : public Kernel {
   WinogradGradWeight(const TensorDesc& x, const TensorDesc& dy, const TensorDesc& dw, const Conv2dAttributes& conv)
       : data_type_(x.dtype),
         weights_type_(dw.dtype),
-        tiles_{x.shape, dy.shape, conv.padding, m},
+        tiles_{x.shape, dy.shape, conv.padding, conv.dilation, m},
         c_(x.shape[3]),
         k_(dy.shape[3]),
         set_tiles_(
@@ -63,7 +63,7 @@ class WinogradGradWeight final : public Kernel {
     const WinogradTile tile(tiles_, number);
     const Shape &from = tiles_.data, &to = tiles_.result;
     const PixelSquare<size, T> square(x + tile.image * from[1] * from[2] * c_, from, tile.row - tiles_.padding,
-                                      tile.column - tiles_.padding);
+                                      tile.column - tiles_.padding, tiles_.dilation);
     for (std::int64_t c = 0; c < c_; c += lanes) {
       f32x16 pixels[size][size], transformed[size][size];
       square.load(c, pixels);
@@ -71,7 +71,7 @@ class WinogradGradWeight final : public Kernel {
       float* at = data + c / chunk * chunk * set_tiles_ + t * width(c) + c % chunk;
       store_places(transformed, at, set_tiles_ * c_);
     }
-    const PixelSquare<m, T> results(dy + tile.image * to[1] * to[2] * k_, to, tile.row, tile.column);
+    const PixelSquare<m, T> results(dy + tile.image * to[1] * to[2] * k_, to, tile.row, tile.column, tiles_.dilation);
     for (std::int64_t k = 0; k < k_; k += lanes) {
       f32x16 pixels[m][m], transformed[size][size];
       results.load(k, pixels);

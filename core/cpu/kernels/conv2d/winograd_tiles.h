@@ -14,43 +14,54 @@ inline bool is_for_winograd(const Conv2dAttributes& conv, const TensorDesc& data
                             const TensorDesc& result) {
   const bool floating = is_floating(data.dtype) && is_floating(weights.dtype) && is_floating(result.dtype);
   const Shape& w = weights.shape;
-  return floating && conv.stride == 1 && conv.dilation == 1 && conv.groups == 1 && conv.padding <= 2 && w[1] == 3 &&
+  constexpr std::int64_t fewest = 4;  // pixels along a dilated grid: with fewer, tiles are mostly padding
+  const bool dense = conv.dilation == 1 || std::min(result.shape[1], result.shape[2]) >= fewest * conv.dilation;
+  return floating && conv.stride == 1 && dense && conv.groups == 1 && conv.padding <= 2 * conv.dilation && w[1] == 3 &&
          w[2] == 3 && w[0] % lanes == 0 && w[3] % lanes == 0;
 }
 
-/// Tiles of m x m results over images, in rows; those at the lower and right border may overhang.
+/// `count` over `divisor`, rounded up; not below 0.
+inline std::int64_t ceil_divided(std::int64_t count, std::int64_t divisor) {
+  return count <= 0 ? 0 : (count + divisor - 1) / divisor;
+}
+
+/// Tiles of m x m results over images, in rows; those at the lower and right border may overhang. The results of a
+/// dilated convolution are dilation^2 grids of pixels that far apart, each of which has its own tiles: on a grid the
+/// convolution is not dilated.
 struct WinogradTiles {
   Shape data, result;  // NHWC
-  std::int64_t padding;
+  std::int64_t padding, dilation;
   int m;
 
-  std::int64_t rows() const { return (result[1] + m - 1) / m; }
-  std::int64_t columns() const { return (result[2] + m - 1) / m; }
-  std::int64_t count() const { return result[0] * rows() * columns(); }
+  std::int64_t rows() const { return ceil_divided(ceil_divided(result[1], dilation), m); }
+  std::int64_t columns() const { return ceil_divided(ceil_divided(result[2], dilation), m); }
+  std::int64_t count() const { return result[0] * dilation * dilation * rows() * columns(); }
 };
 
 /// One tile: its image, and the row and column of its first result.
 struct WinogradTile {
   std::int64_t image, row, column;
 
-  WinogradTile(const WinogradTiles& tiles, std::int64_t number)
-      : image(number / (tiles.rows() * tiles.columns())),
-        row(number / tiles.columns() % tiles.rows() * tiles.m),
-        column(number % tiles.columns() * tiles.m) {}
+  WinogradTile(const WinogradTiles& tiles, std::int64_t number) {
+    const std::int64_t d = tiles.dilation, grid = number / (tiles.rows() * tiles.columns());
+    image = grid / (d * d);
+    row = number / tiles.columns() % tiles.rows() * tiles.m * d + grid / d % d;
+    column = number % tiles.columns() * tiles.m * d + grid % d;
+  }
 };
 
-/// A square of pixels of an image [H,W,C], whose origin may be outside; pixels outside are zero.
+/// A square of pixels `step` apart of an image [H,W,C], whose origin may be outside; pixels outside are zero.
 template <int size, typename T>
 class PixelSquare {
  public:
-  PixelSquare(const T* image, const Shape& shape, std::int64_t row, std::int64_t column)
+  PixelSquare(const T* image, const Shape& shape, std::int64_t row, std::int64_t column, std::int64_t step)
       : first_(image + (row * shape[2] + column) * shape[3]),
-        row_(shape[2] * shape[3]),
-        column_(shape[3]),
-        top_(std::max<std::int64_t>(0, -row)),
-        bottom_(std::min<std::int64_t>(size, shape[1] - row)),
-        left_(std::max<std::int64_t>(0, -column)),
-        right_(std::min<std::int64_t>(size, shape[2] - column)),
+        row_(step * shape[2] * shape[3]),
+        column_(step * shape[3]),
+        top_(ceil_divided(-row, step)),
+        bottom_(std::min<std::int64_t>(size, ceil_divided(shape[1] - row, step))),
+        left_(ceil_divided(-column, step)),
+        right_(std::min<std::int64_t>(size, ceil_divided(shape[2] - column, step))),
         whole_(top_ == 0 && left_ == 0 && bottom_ == size && right_ == size) {}
 
   /// Loads sixteen channels of the square.
