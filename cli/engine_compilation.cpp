@@ -29,8 +29,15 @@ std::string compile_plans(Config config, const Workload& workload, const Compila
         "without a GPU, such as the one of scripts/compile_plans.sh",
         compiled.gpu);
   }
-  return fmt::format("{} plans for {}; {} has {:.1f} MB", compiled.plans, compiled.gpu, compiled.folder.string(),
-                     static_cast<double>(compiled.bytes) * 1e-6);
+  std::string summary = fmt::format("{} plans for {}; {} has {:.1f} MB", compiled.plans, compiled.gpu,
+                                    compiled.folder.string(), static_cast<double>(compiled.bytes) * 1e-6);
+  if (compiled.norms_left_out > 0) {
+    summary += fmt::format(
+        "\nnote: no plan was compiled for {} batch norms ({}); where that is for want of a driver, "
+        "scripts/compile_plans.sh has a libcuda.so.1 that compiles without a GPU",
+        compiled.norms_left_out, compiled.reason);
+  }
+  return summary;
 }
 
 }  // namespace ptrain

@@ -1,5 +1,6 @@
 # Run by cmake --install for a component: what the program says of itself, and the licences of what is packed with it. A
 # library without a licence is an error.
+cmake_policy(SET CMP0054 NEW)  # a quoted word is never a variable's name
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 
 # keep_licence(PATTERN [FOLDER]): keeps the licence of what was unpacked at FOLDER of .deps or, without one, of the Debian

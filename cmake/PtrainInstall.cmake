@@ -2,7 +2,7 @@
 #   program    ptrain, the libraries that no Debian package brings, configurations, completions, manual page, licences
 #   libraries  the libraries that a bare system lacks. CUDA's are not among them (2 GB): ptrain.sh finds them
 #   library    libptrain.so with its header and what find_package and pkg-config read; needs those two
-#   gpu        of a CUDA build: ptrain.sh, what scripts/gpu_validate.sh needs, and cuDNN's plans where some were compiled
+#   gpu        of a CUDA build: ptrain.sh, what scripts/gpu_validate.py needs, and cuDNN's plans where some were compiled
 include(GNUInstallDirs)
 set(CPACK_PACKAGE_CONTACT "ptrain <ptrain@localhost>")
 
@@ -58,7 +58,7 @@ if(PTRAIN_CUDA)
   endif()
   install(PROGRAMS scripts/ptrain.sh DESTINATION . COMPONENT gpu)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/plans DESTINATION share/ptrain COMPONENT gpu OPTIONAL)  # scripts/compile_plans.sh
-  install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.sh scripts/usage.sh DESTINATION scripts COMPONENT gpu)
+  install(PROGRAMS scripts/cuda_paths.sh scripts/gpu_validate.py DESTINATION scripts COMPONENT gpu)
   install(CODE [[file(CREATE_LINK share/ptrain/configs "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/configs" SYMBOLIC)]] COMPONENT gpu)
   install(DIRECTORY scripts/peers DESTINATION scripts COMPONENT gpu FILES_MATCHING PATTERN "*.py")
   install(DIRECTORY tests/golden DESTINATION tests COMPONENT gpu FILES_MATCHING PATTERN "*.safetensors" PATTERN "*.json")

@@ -3,10 +3,10 @@
 # scripts/package.sh --cuda makes of the same build: such a GPU then loads them instead of compiling. Needs cuDNN, no
 # GPU.
 #   usage: scripts/compile_plans.sh DESCRIPTION [--build DIR] [--out DIR]
-#   DESCRIPTION  what `ptrain doctor --describe-gpu` printed on the GPU (scripts/gpu_validate.sh: device_description.json)
+#   DESCRIPTION  what `ptrain doctor --describe-gpu` printed on the GPU (scripts/gpu_validate.py: device.json)
 # --build DIR  the build whose program compiles; default: build/package-cuda, built first
 # --out DIR    default: DIR/plans of the build, which packages include
-# The runs are those of gpu_validate.sh without search: ResNet-50 224 px at 256 images, BERT-base 128 at 128 sequences
+# The runs are those of gpu_validate.py without search: ResNet-50 224 px at 256 images, BERT-base 128 at 128 sequences
 # and BERT-large 384 at 64. Plans are for one version of cuDNN; with another version they are compiled at run time.
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"

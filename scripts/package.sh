@@ -11,7 +11,7 @@
 #   --build DIR  pack what was built there; default: build/package, built first, for any x86-64-v3 processor
 #   --out DIR    instead of dist
 #   --cuda       with the CUDA backend (build/package-cuda). CUDA's libraries are never packed: the tar's ptrain.sh finds
-#                them in the system or where pip put them, and its scripts/gpu_validate.sh validates a machine
+#                them in the system or where pip put them, and its scripts/gpu_validate.py validates a machine
 #                Tar and wheel are then without libptrain, which would double the device code, and with the plans that
 #                scripts/compile_plans.sh compiled, if it did
 #   --arch       with --cuda: machine code for these GPUs alone, without PTX; the tar then has at most 45 MiB

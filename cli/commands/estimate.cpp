@@ -67,8 +67,9 @@ void estimate(const EstimateOptions& options) {
   const PlannedFigures r = plans.figures();
   const auto available = static_cast<std::int64_t>(workload.backend->memory().available());
   const int exchanging_ranks = config.dist.ranks > 1 ? static_cast<int>(config.dist.ranks) : 0;
-  const std::int64_t largest = largest_batch(step_options(config, preferred, exchanging_ranks), *workload.model,
-                                             config.data.batch_size, available - r.workspace_bytes);
+  const std::int64_t largest =
+      largest_batch(step_options(config, preferred, exchanging_ranks), *workload.model, config.data.batch_size,
+                    workload.backend->kernels(), available - r.workspace_bytes);
 
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", r.parameters},

@@ -15,6 +15,9 @@ class CudaKernels : public KernelLibrary {
   SearchCache& search_cache() override { return cache_; }
   OptionEffects effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const override;
   DType preferred_low_precision() const override { return DType::f16; }
+  /// Not a training batch norm where the persistent kernel is asked for: nothing that cuDNN documents lets its kernel
+  /// read dy or x only before it writes over them. tests/device/in_place_test.cpp asks a GPU.
+  bool runs_in_place(const Op& op, const KernelOptions& options) const override;
   bool fuses_convolutions() const override { return true; }
 
  private:

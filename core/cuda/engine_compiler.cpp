@@ -25,13 +25,26 @@ class DescribedKernels final : public CudaKernels {
   std::unique_ptr<Kernel> make_kernel(const KernelContext& context) override {
     if (find_kernel(context.op.kernel()) == nullptr) return CudaKernels::make_kernel(context);  // throws
     try {
-      return CudaKernels::make_kernel(context);
+      std::unique_ptr<Kernel> kernel = CudaKernels::make_kernel(context);
+      if (const KernelRecord record = kernel->record();
+          context.options.persistent_batch_norm && record.batch_norm == BatchNormPart::plain) {
+        ++norms_left_out_;
+        reason_ = record.implementation;
+      }
+      return kernel;
     } catch (const Error&) {
       return std::make_unique<UnmadeKernel>();
     }
   }
 
   bool fuses_convolutions() const override { return false; }  // the decision would need timing
+
+  std::int64_t norms_left_out() const { return norms_left_out_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::int64_t norms_left_out_ = 0;
+  std::string reason_;
 };
 
 class NoMemory final : public DeviceMemory {
@@ -62,6 +75,8 @@ class DescribedGpu final : public EngineCompiler {
   CompiledEngines compiled() const override {
     CompiledEngines compiled{device_.properties().name, folder_,
                              static_cast<std::int64_t>(device_.planned_graphs().by_problem.size())};
+    compiled.norms_left_out = kernels_.norms_left_out();
+    compiled.reason = kernels_.reason();
     for (const auto& file : std::filesystem::directory_iterator(folder_)) {
       compiled.bytes += static_cast<std::int64_t>(file.file_size());
     }

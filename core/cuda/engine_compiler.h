@@ -10,9 +10,11 @@ namespace ptrain::cuda {
 /// The plans compiled so far.
 struct CompiledEngines {
   std::string gpu;
-  std::filesystem::path folder;  // where they are stored
-  std::int64_t plans = 0;        // number of different graphs
-  std::int64_t bytes = 0;        // of all files in the folder
+  std::filesystem::path folder;     // where they are stored
+  std::int64_t plans = 0;           // number of different graphs
+  std::int64_t bytes = 0;           // of all files in the folder
+  std::int64_t norms_left_out = 0;  // batch norms for which no persistent plan was compiled, although one was wanted
+  std::string reason = {};          // for the last of them
 };
 
 /// Makes kernels as the CUDA backend does, so that the plans that they will use are compiled, and runs none.

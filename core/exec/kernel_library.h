@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/kernel.h"
+#include "core/passes/memory_plan.h"
 
 #include <string>
 
@@ -39,10 +40,18 @@ class KernelLibrary {
   virtual DType preferred_low_precision() const = 0;
   /// Its arithmetic for op_list.h's 8-bit ops.
   virtual Int8Arithmetic int8_arithmetic() const { return Int8Arithmetic::none; }
+  /// Whether its kernel for `op` may write an output over the input that Op::inplace_input() names.
+  virtual bool runs_in_place(const Op& /*op*/, const KernelOptions& /*options*/) const { return true; }
   /// Whether its batch norms support statistics over all ranks.
   virtual bool syncs_batch_norm() const { return false; }
   /// Whether fusing norms into convolutions may pay off with its kernels.
   virtual bool fuses_convolutions() const { return false; }
 };
+
+/// Activations of `graph` placed for the kernels that `library` makes with `options`.
+inline MemoryPlan plan_memory(const Graph& graph, MemoryReuse reuse, const KernelLibrary& library,
+                              const KernelOptions& options) {
+  return plan_memory(graph, reuse, [&](const Op& op) { return library.runs_in_place(op, options); });
+}
 
 }  // namespace ptrain

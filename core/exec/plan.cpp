@@ -30,7 +30,7 @@ Plan::Plan(Graph graph, Backend& backend, Variables& variables, const PlanOption
       stream_(backend.stream()),
       collectives_(options.collectives),
       variables_(variables),
-      memory_(plan_memory(graph_, options.memory)),
+      memory_(plan_memory(graph_, options.memory, backend.kernels(), options.kernels)),
       recording_(options.recording),
       constants_(options.constants) {
   variables_.declare(graph_);

@@ -16,8 +16,8 @@ struct Buffer {
 
 class Planner {
  public:
-  Planner(const Graph& graph, MemoryReuse reuse)
-      : graph_(graph), reuse_(reuse), buffer_of_(graph.values().size(), -1) {}
+  Planner(const Graph& graph, MemoryReuse reuse, const InPlaceRule& in_place)
+      : graph_(graph), reuse_(reuse), in_place_(in_place), buffer_of_(graph.values().size(), -1) {}
 
   MemoryPlan run() {
     find_last_uses();
@@ -58,6 +58,7 @@ class Planner {
   int buffer_to_take_over(std::size_t i, std::size_t index) const {
     const Node& node = graph_.nodes()[i];
     const int input = node.op->inplace_input(static_cast<int>(index));
+    if (in_place_ && !in_place_(*node.op)) return -1;
     if (reuse_ == MemoryReuse::off || input < 0 || static_cast<std::size_t>(input) >= node.inputs.size()) return -1;
     const ValueId id = node.inputs[static_cast<std::size_t>(input)];
     if (id == no_value || !in_arena(id) || last_use_[static_cast<std::size_t>(id)] != i) return -1;
@@ -110,6 +111,7 @@ class Planner {
 
   const Graph& graph_;
   MemoryReuse reuse_;
+  const InPlaceRule& in_place_;
   std::vector<std::size_t> last_use_;
   std::vector<int> buffer_of_;
   std::vector<Buffer> buffers_;
@@ -117,6 +119,8 @@ class Planner {
 
 }  // namespace
 
-MemoryPlan plan_memory(const Graph& graph, MemoryReuse reuse) { return Planner(graph, reuse).run(); }
+MemoryPlan plan_memory(const Graph& graph, MemoryReuse reuse, const InPlaceRule& in_place) {
+  return Planner(graph, reuse, in_place).run();
+}
 
 }  // namespace ptrain

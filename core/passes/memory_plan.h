@@ -8,6 +8,8 @@
 
 #include "core/graph/graph.h"
 
+#include <functional>
+
 namespace ptrain {
 
 enum class MemoryReuse { off, on };
@@ -20,7 +22,11 @@ struct MemoryPlan {
 /// Alignment of every buffer in the arena, bytes.
 inline constexpr std::int64_t arena_alignment = 256;
 
+/// Whether the backend's kernel for an op may write an output over the input that Op::inplace_input() names; empty:
+/// each may.
+using InPlaceRule = std::function<bool(const Op& op)>;
+
 /// Places activations by the policy above.
-MemoryPlan plan_memory(const Graph& graph, MemoryReuse reuse);
+MemoryPlan plan_memory(const Graph& graph, MemoryReuse reuse, const InPlaceRule& in_place = {});
 
 }  // namespace ptrain

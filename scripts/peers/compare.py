@@ -32,7 +32,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ("eager", "compiled", "zentorch", "jax")
 FAR_BEHIND = 1.25  # a peer slower than the fastest by this factor does not run again
 AMP = {"cpu": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "bf16", "bf16"), "O2": ("O2", "bf16", "pure-bf16")},
-       "cuda": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "fp16", "fp16"), "O2": ("O2", "fp16", "fp16")}}
+       "cuda": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "fp16", "fp16"), "O2": ("O2", "fp16", "fp16"),
+                "O1-bf16": ("O1", "bf16", "bf16")}}
 
 
 @dataclasses.dataclass
@@ -172,15 +173,18 @@ CASES = {
 }
 
 
-def run(command, environment=None):
-    """(stdout, error): error is None when the command succeeded, else the last lines it wrote."""
+def run(command, environment=None, limit=None):
+    """(stdout, error): error is None when the command succeeded within `limit` seconds, else the last lines it wrote."""
     try:
         child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  env=environment, cwd=ROOT, start_new_session=True)
     except OSError as error:  # program not found
         return "", str(error)
     try:
-        out, errors = child.communicate()
+        out, errors = child.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        end_group(child)
+        return "", f"not done within {limit:g} s"
     except BaseException:  # this program is ended: so are the child and what it started
         end_group(child)
         raise
@@ -216,7 +220,7 @@ def run_ptrain(options, case, precision):
                           % (keys["model.name"], keys["model.classes"]))
         overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]
         _, error = run([options.ptrain, "run", config, "--device", options.device, "--report", report, "--out", folder,
-                        "--progress", "none", *overrides])
+                        "--progress", "none", *overrides], limit=options.limit)
         if error:
             return {"error": error}
         data = json.loads(report.read_text())
@@ -235,15 +239,14 @@ def peer_command(options, case, precision, peer):
                *common, "--device", options.device, "--threads", options.threads]
     if peer == "eager":
         return command
-    mode = "max-autotune" if options.device == "cuda" else "default"
-    return command + ["--compile", *(["--backend", peer] if peer == "zentorch" else ["--compile-mode", mode])]
+    return command + ["--compile", *(["--backend", peer] if peer == "zentorch" else ["--compile-mode", options.compile_mode])]
 
 
 def run_peer(options, command):
     environment = dict(os.environ)
     if options.preload:
         environment["LD_PRELOAD"] = options.preload
-    out, error = run(command, environment)
+    out, error = run(command, environment, options.limit)
     if error:
         return {"error": error}
     data = json.loads(out.splitlines()[-1])
@@ -357,15 +360,21 @@ def parse_options():
     parser.add_argument("--cases", nargs="+", choices=sorted({case.name for cases in CASES.values() for case in cases}),
                         help="default: all of the device")
     parser.add_argument("--zoo", action="store_true", help="the other networks instead of the default four")
-    parser.add_argument("--precisions", nargs="+", choices=list(AMP["cpu"]), default=list(AMP["cpu"]))
+    parser.add_argument("--precisions", nargs="+", choices=list(AMP["cuda"]), default=list(AMP["cpu"]))
     parser.add_argument("--variants", nargs="+", choices=PEERS, default=PEERS[:2])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     parser.add_argument("--preload", default=None, help="allocator library for PyTorch; '' for none; default: the best found")
+    parser.add_argument("--limit", type=float, help="seconds for each process; default: none")
+    parser.add_argument("--compile-mode", help="torch.compile's; default: max-autotune on a GPU, default on a CPU")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file for the results")
     parser.add_argument("--table", type=pathlib.Path, help="print the table of this file and do nothing else")
     parser.add_argument("--brief", action="store_true", help="with --table: fewer columns")
     options = parser.parse_args()
+    missing = set(options.precisions) - set(AMP[options.device])
+    if missing and not options.table:
+        parser.error(f"--precisions: {', '.join(sorted(missing))} is of --device cuda alone")
+    options.compile_mode = options.compile_mode or ("max-autotune" if options.device == "cuda" else "default")
     options.ptrain, options.python = (pathlib.Path(path).absolute() for path in (options.ptrain, options.python))
     if options.preload is None:
         options.preload = find_allocator()

@@ -112,6 +112,20 @@ TEST(DeviceTraining, RecordedStepsGiveTheBitsOfLaunchedOnes) {
   }
 }
 
+/// A library that reads an input again after it has written over it gives other bits in place.
+TEST(DeviceTraining, StepsInPlaceGiveTheBitsOfMemoryApart) {
+  for (const Config& model : {resnet_config(), bert_config()}) {
+    for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
+      Config config = repeatable(model);
+      config.amp.level = level;
+      config.fusion = Fusion::always;
+      const Outcome in_place = train_and_save(config);
+      config.memory_plan = false;
+      expect_same(in_place, train_and_save(config));
+    }
+  }
+}
+
 TEST(DeviceTraining, TimesOfOpsAddUpToTheSteps) {
   for (const Config& model : both_models()) expect_ops_add_up(model);
 }

@@ -161,6 +161,7 @@ void enqueue_kernel(dim3 grid, dim3 block, cudaStream_t stream, std::function<vo
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535) {
     end("a launch with a bad grid");
   }
+  require_current(stream, "a kernel is launched");
   enqueue(stream, [grid, block, thread = std::move(thread)] { run_grid(grid, block, thread); });
 }
 

@@ -37,9 +37,12 @@ const std::size_t total_memory = [] {
 }();
 constexpr int fresh = 0xff;  // a NaN in every floating dtype
 
+thread_local int current_device = 0;
+
 struct Allocation {
   std::size_t bytes;
   bool on_device;
+  int device;
 };
 std::map<const void*, Allocation> allocations;
 std::mutex allocations_mutex;
@@ -63,6 +66,7 @@ void ended(std::size_t collectives) {
 /// Takes part in no capture any more.
 void restart(CUstream_st& stream) {
   CUstream_st fresh_stream;
+  fresh_stream.device = stream.device;
   fresh_stream.collectives = stream.collectives;
   stream = std::move(fresh_stream);
 }
@@ -74,7 +78,7 @@ cudaError_t allocate(void** memory, std::size_t bytes, bool on_device) {
   *memory = std::aligned_alloc(alignment, (std::max(bytes, alignment) + alignment - 1) / alignment * alignment);
   std::memset(*memory, fresh, bytes);
   const std::lock_guard lock(allocations_mutex);
-  allocations[*memory] = {bytes, on_device};
+  allocations[*memory] = {bytes, on_device, current_device};
   used_memory += bytes;
   return cudaSuccess;
 }
@@ -95,6 +99,21 @@ cudaError_t release(void* memory) {
 void emulation::refuse_beside_collectives(const char* what) {
   if (collectives == ended_collectives) return;
   std::fprintf(stderr, "emulation: %s while %zu collectives are in flight\n", what, collectives - ended_collectives);
+  std::abort();
+}
+
+void emulation::require_current(cudaStream_t stream, const char* what) {
+  if (stream->device == current_device) return;
+  std::fprintf(stderr, "emulation: %s on a stream of GPU %d by a thread whose current GPU is %d\n", what,
+               stream->device, current_device);
+  std::abort();
+}
+
+void emulation::require_on_device(const void* memory, int device) {
+  const std::lock_guard lock(allocations_mutex);
+  auto next = allocations.upper_bound(memory);
+  if (next == allocations.begin() || (--next)->second.device == device) return;
+  std::fprintf(stderr, "emulation: memory of GPU %d is written by a stream of GPU %d\n", next->second.device, device);
   std::abort();
 }
 
@@ -128,7 +147,7 @@ cudaError_t cudaGetDeviceCount(int* count) {
   const char* asked = std::getenv("EMULATED_GPUS");
   return *count = asked != nullptr ? std::atoi(asked) : 1, cudaSuccess;
 }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaSetDevice(int index) { return current_device = index, cudaSuccess; }
 cudaError_t cudaDeviceGetPCIBusId(char* text, int, int) {
   const char* address = std::getenv("EMULATED_PCI_BUS_ID");  // none: a GPU without sensors
   return std::strcpy(text, address != nullptr ? address : ""), cudaSuccess;
@@ -173,12 +192,15 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+  if (bytes == 0 && stream->origin != nullptr) return answer(cudaErrorInvalidValue);  // a graph's node of no bytes
+  emulation::require_on_device(memory, stream->device);
   emulation::enqueue(stream, [=] { std::memset(memory, value, bytes); });
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = new CUstream_st;
+  (*stream)->device = current_device;
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -215,6 +237,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  emulation::require_current(stream, "an event is recorded");
   emulation::enqueue(stream, [=] { event->recorded = Clock::now(); });
   event->origin = stream->origin;
   event->stream = stream;

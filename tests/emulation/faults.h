@@ -1,7 +1,7 @@
 // Faults that the emulated libraries are asked for by the environment variable EMULATED_FAULT: "instantiation" of a
 // graph, "plan NAME" of cuDNN ("plan *": all), "compilation" of any, "lonely compilation" of a batch norm's plan, "draw
 // of attention" or of "attention_grad" (cuDNN draws no dropout there), "order of masks" (bits from the highest on),
-// "algorithm N" of cuBLASLt, "no nvJPEG".
+// "algorithm N" of cuBLASLt, "saving" of a cuDNN plan, "no nvJPEG", "nvJPEG implementation" (none for any image).
 #pragma once
 
 #include <chrono>

@@ -3,6 +3,7 @@
 #include "core/train/input/image_decoders.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/data/test_files.h"
 #include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
@@ -122,6 +123,10 @@ TEST(Faults, DropoutThatCudnnDoesNotDrawIsAMaskInBothDirections) {
   }
 }
 
+TEST(Faults, APlanThatCannotBeSavedRunsAllTheSame) {
+  EXPECT_TRUE(notes_with("saving", short_config(resnet_config())).empty());
+}
+
 TEST(Faults, WithoutNvjpegTheKeyThatAsksForItIsRefused) {
   DataConfig data;
   data.source = "image_folder";
@@ -131,6 +136,16 @@ TEST(Faults, WithoutNvjpegTheKeyThatAsksForItIsRefused) {
   const std::string message = get_error([&] { image_decoders(data, *backend, Ranks(nullptr)); }, ExitCode::usage);
   EXPECT_TRUE(message.starts_with("data.decoder: expected cpu or auto, got gpu: libnvjpeg.so.")) << message;
   EXPECT_NE(message.find("pip install nvidia-nvjpeg"), std::string::npos) << message;
+}
+
+TEST(Faults, ImagesThatNvjpegDoesNotImplementAreLeftToTheHost) {
+  constexpr int width = 40, height = 30;
+  const std::vector<std::uint8_t> jpeg = encode_jpeg(make_picture(width, height), width, height, JpegKind::rgb);
+  const auto backend = make_test_backend();
+  const auto decoder = backend->image_decoders()();
+  EXPECT_EQ(decoder->decode(jpeg, width, height).size(), std::size_t{3} * width * height);
+  const Fault fault("nvJPEG implementation");
+  EXPECT_TRUE(decoder->decode(jpeg, width, height).empty());
 }
 
 TEST(Faults, WhereNothingRunsTheErrorIsTheFirstOnes) {

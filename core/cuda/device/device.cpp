@@ -14,7 +14,7 @@
 namespace ptrain::cuda {
 
 Device::Device(int index) : index_(index) {
-  CUDA_CHECK(cudaSetDevice(index));
+  make_current();
   CUDA_CHECK(cudaGetDeviceProperties(&properties_, index));
   planned_graphs_ = std::make_unique<CompiledGraphs>(CompiledGraphs{{}, cached_plans(properties_.name)});
   // Does not synchronise with the default stream: nothing runs there.
@@ -38,12 +38,16 @@ Device::~Device() {
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
 }
 
+void Device::make_current() const {
+  if (!is_described()) CUDA_CHECK(cudaSetDevice(index_));
+}
+
 cudnnHandle_t Device::cudnn() const {
   invariant(described_ == nullptr, "a GPU that is only described has no cuDNN handle");
   const std::lock_guard lock(cudnn_mutex_);
   cudnnHandle_t& handle = cudnn_[std::this_thread::get_id()];
   if (handle == nullptr) {
-    CUDA_CHECK(cudaSetDevice(index_));
+    make_current();
     CUDNN_CHECK(cudnnCreate(&handle));
     CUDNN_CHECK(cudnnSetStream(handle, stream_));
   }
@@ -62,6 +66,7 @@ std::vector<std::string> Device::take_notes() {
 }
 
 cublasLtHandle_t Device::cublas_lt() const {
+  make_current();
   if (cublas_lt_ == nullptr) CUBLAS_CHECK(cublasLtCreate(&cublas_lt_));
   return cublas_lt_;
 }

@@ -25,7 +25,7 @@ class EngineCache;
 struct GpuDescription;
 struct CompiledGraphs;
 
-/// Used only from the thread that made it, except cudnn() (CUDA's current device belongs to a thread).
+/// Used by one thread at a time, not always the same one, except cudnn().
 class Device {
  public:
   /// Throws Error{failed} when the device does not exist.
@@ -39,7 +39,14 @@ class Device {
 
   int index() const { return index_; }
   bool is_described() const { return described_ != nullptr; }
-  cudaStream_t stream() const { return stream_; }
+  /// Makes this GPU the calling thread's current one: what is allocated and created from then on belongs to it. CUDA
+  /// begins every thread with the first GPU.
+  void make_current() const;
+  /// The stream of all work, for a thread whose current GPU is this one from now on.
+  cudaStream_t stream() const {
+    make_current();
+    return stream_;
+  }
   /// The calling thread's handle, bound to stream(): plans compile in several threads. A thread's first call creates
   /// it, which is slow: call it in a factory, not in Kernel::run.
   cudnnHandle_t cudnn() const;

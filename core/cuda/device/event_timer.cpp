@@ -14,8 +14,9 @@ void EventTimer::start() {
 }
 
 void EventTimer::lap() {
+  const cudaStream_t stream = device_.stream();  // first: an event belongs to the thread's current GPU
   if (recorded_ == events_.size()) CUDA_CHECK(cudaEventCreate(&events_.emplace_back()));
-  CUDA_CHECK(cudaEventRecord(events_[recorded_++], device_.stream()));
+  CUDA_CHECK(cudaEventRecord(events_[recorded_++], stream));
 }
 
 std::span<const double> EventTimer::seconds() {

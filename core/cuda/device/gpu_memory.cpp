@@ -9,6 +9,7 @@
 namespace ptrain::cuda {
 
 void* GpuMemory::allocate(std::size_t bytes) {
+  device_.make_current();
   void* memory = nullptr;
   if (const cudaError_t status = cudaMalloc(&memory, bytes); status == cudaErrorMemoryAllocation) {
     cudaGetLastError();
@@ -29,6 +30,7 @@ void GpuMemory::release(void* memory, std::size_t bytes) {
 }
 
 std::size_t GpuMemory::available() const {
+  device_.make_current();
   std::size_t left = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&left, &total));
   return left;

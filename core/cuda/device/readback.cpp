@@ -5,6 +5,7 @@
 namespace ptrain::cuda {
 
 PinnedReadback::PinnedReadback(const Device& device, std::size_t bytes) : device_(device), bytes_(bytes) {
+  device_.make_current();
   void* memory = nullptr;
   CUDA_CHECK(cudaMallocHost(&memory, bytes));
   pinned_ = static_cast<std::byte*>(memory);

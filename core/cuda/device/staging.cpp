@@ -22,6 +22,7 @@ Staging::~Staging() {
 }
 
 Staging::Block Staging::make_block() {
+  device_.make_current();
   Block block;
   void* memory = nullptr;
   CUDA_CHECK(cudaMallocHost(&memory, block_bytes));

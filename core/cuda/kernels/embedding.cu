@@ -246,7 +246,9 @@ class BertEmbeddingGradKernel final : public Kernel {
     table_gradient(device_, deterministic_, tokens, rows_.words, args.inputs[Op::ids], dy, args.outputs[0]);
     auto* positions = static_cast<float*>(args.outputs[1]);
     const std::int64_t unread = rows_.first_position * tokens_.width, read = rows_.positions - rows_.first_position;
-    CUDA_CHECK(cudaMemsetAsync(positions, 0, static_cast<std::size_t>(unread) * sizeof(float), device_.stream()));
+    if (unread > 0) {  // a recorded memset of no bytes is an error
+      CUDA_CHECK(cudaMemsetAsync(positions, 0, static_cast<std::size_t>(unread) * sizeof(float), device_.stream()));
+    }
     launch(position_grad_kernel, blocks_for(read * tokens_.width), block_threads, device_, tokens, read, dy,
            positions + unread);
     auto* partials = static_cast<float*>(args.workspace);

@@ -179,7 +179,9 @@ Planning plan_graph(const KernelContext& context, Device& device, const EngineRu
   CudnnGraph graph = build();
   const std::string identity = key + ' ' + graph.structure();
   const auto store = [&kept, identity](const std::string& name, const CudnnGraph& compiled) {
-    kept.store.store(identity, {name, compiled.save()});
+    if (std::vector<std::uint8_t> code = compiled.save(); !code.empty()) {
+      kept.store.store(identity, {name, std::move(code)});
+    }
   };
   const auto keep = [&](CudnnGraph compiled, std::size_t plan) {
     const std::size_t bytes = compiled.workspace_bytes(plan);

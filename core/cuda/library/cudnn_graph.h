@@ -139,7 +139,7 @@ class CudnnGraph {
   /// Identifies the graph, with the versions of cuDNN and its frontend. Call before plan().
   std::string structure() const;
   /// The plan that was built last, with its compiled code, for an equal graph's restore() on an equal GPU,
-  /// present or described.
+  /// present or described; empty where cuDNN cannot save it.
   std::vector<std::uint8_t> save() const;
   /// Instead of plan() and build(): the saved plan `name` becomes the only one. False when cuDNN rejects it.
   bool restore(const std::string& name, const std::vector<std::uint8_t>& saved);

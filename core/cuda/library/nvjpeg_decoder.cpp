@@ -15,7 +15,7 @@ constexpr int default_backend = 0;                // NVJPEG_BACKEND_DEFAULT
 constexpr unsigned strict = 1u << 2;              // NVJPEG_FLAGS_BITSTREAM_STRICT: rejects invalid streams
 constexpr unsigned interpolate_chroma = 1u << 5;  // NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION, as libjpeg does
 constexpr int interleaved_rgb = 5;                // NVJPEG_OUTPUT_RGBI
-constexpr Status bad_jpeg = 3, not_supported = 4, allocator_failed = 5, incomplete = 10;
+constexpr Status bad_jpeg = 3, not_supported = 4, allocator_failed = 5, not_implemented = 9, incomplete = 10;
 constexpr std::size_t most_bytes = std::size_t{96} << 20;  // of a decoder's pixels; the host decodes larger images
 
 void check(Status status, const char* call) {
@@ -47,6 +47,7 @@ struct Nvjpeg {
 class NvjpegDecoder final : public ImageDecoder {
  public:
   explicit NvjpegDecoder(std::shared_ptr<const Nvjpeg> library) : library_(std::move(library)) {
+    CUDA_CHECK(cudaSetDevice(library_->device_index));
     CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     check(library_->functions.create_state(library_->handle, &state_), "nvjpegJpegStateCreate");
   }
@@ -66,7 +67,7 @@ class NvjpegDecoder final : public ImageDecoder {
     NvjpegFunctions::Image image{{device_}, {row}};
     const Status status = library_->functions.decode(library_->handle, state_, jpeg.data(), jpeg.size(),
                                                      interleaved_rgb, &image, stream_);
-    if (status == bad_jpeg || status == not_supported || status == incomplete) return {};
+    if (status == bad_jpeg || status == not_supported || status == not_implemented || status == incomplete) return {};
     check(status, "nvjpegDecode");
     CUDA_CHECK(cudaMemcpyAsync(pinned_, device_, bytes, cudaMemcpyDeviceToHost, stream_));
     CUDA_CHECK(cudaStreamSynchronize(stream_));

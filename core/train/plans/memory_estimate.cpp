@@ -14,10 +14,11 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
-MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, const Bucket& batch) {
+MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, const Bucket& batch,
+                               const KernelLibrary& kernels) {
   const Graph graph = build_step(model, step, batch);
   MemoryEstimate estimate;
-  estimate.arena = plan_memory(graph, step.plan.memory).arena_bytes;
+  estimate.arena = plan_memory(graph, step.plan.memory, kernels, step.plan.kernels).arena_bytes;
   for (const Value& value : graph.values()) {
     const auto bytes = static_cast<std::int64_t>(value.desc.bytes());
     if (value.storage == Storage::input) estimate.inputs += bytes;
@@ -27,12 +28,13 @@ MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, cons
   return estimate;
 }
 
-std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bucket& batch, std::int64_t bytes) {
+std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bucket& batch,
+                           const KernelLibrary& kernels, std::int64_t bytes) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
   const auto fits = [&](std::int64_t rows) {
     Bucket bucket = batch;
     bucket.rows = rows;
-    return estimate_memory(step, model, bucket).total() <= bytes;
+    return estimate_memory(step, model, bucket, kernels).total() <= bytes;
   };
   // A batch of one may not be trainable: batch statistics of one pixel per channel would be of one value.
   const std::int64_t smallest = std::min<std::int64_t>(2, batch.rows);
@@ -61,9 +63,9 @@ void require_memory(const StepOptions& step, std::span<const TrainingStage> phas
   for (const TrainingStage& phase : phases) {
     const ImageSize size = phase.images.size;
     const Bucket batch(phase.batch_size, {{extent_names::height, size.height}, {extent_names::width, size.width}});
-    const std::int64_t needed = estimate_memory(step, model, batch).total() + workspace;
+    const std::int64_t needed = estimate_memory(step, model, batch, backend.kernels()).total() + workspace;
     if (needed <= available) continue;
-    const std::int64_t fits = largest_batch(step, model, batch, available - workspace);
+    const std::int64_t fits = largest_batch(step, model, batch, backend.kernels(), available - workspace);
     const std::string what = phase.is_listed ? fmt::format("train.phases: {}", phase_text(phase))
                                              : fmt::format("data.batch_size: {}", batch.rows);
     throw OutOfMemory(

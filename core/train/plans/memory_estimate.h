@@ -19,12 +19,14 @@ struct MemoryEstimate {
   std::int64_t total() const { return variables + arena + inputs; }
 };
 
-/// Memory of a training step on such a batch, without kernels' workspace.
-MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, const Bucket& batch);
+/// Memory of a training step on such a batch with the library's kernels, without their workspace.
+MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, const Bucket& batch,
+                               const KernelLibrary& kernels);
 
 /// The largest number of rows, from at least two or those of `batch` on, in a batch of its other extents whose estimate
 /// stays within `bytes`; 0 when not even the fewest do.
-std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bucket& batch, std::int64_t bytes);
+std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bucket& batch,
+                           const KernelLibrary& kernels, std::int64_t bytes);
 
 /// Host memory for writing the weights, one tensor at a time: as read and in the file's layout.
 std::int64_t saving_bytes(const DeviceMemory& memory, const Model& model);

@@ -23,7 +23,9 @@ int run_copies(Device& device, RecordedSequence& sequence, const std::function<v
   int calls = 0;
   const DeviceArray<int> from(std::vector<int>{0});
   for (int i = 1; i <= 4; ++i) {
-    CUDA_CHECK(cudaMemcpy(from.data(), &i, sizeof i, cudaMemcpyHostToDevice));
+    // On the sequence's stream, which does not wait for others.
+    CUDA_CHECK(cudaMemcpyAsync(from.data(), &i, sizeof i, cudaMemcpyHostToDevice, device.stream()));
+    CUDA_CHECK(cudaStreamSynchronize(device.stream()));
     sequence.run([&] {
       ++calls;
       CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), sizeof(int), cudaMemcpyDeviceToDevice, device.stream()));

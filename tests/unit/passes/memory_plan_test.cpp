@@ -146,6 +146,15 @@ TEST(MemoryPlan, RunsInPlaceOnlyWithReuse) {
   EXPECT_EQ(plan_memory(chain.graph, MemoryReuse::off).arena_bytes, 2048);
 }
 
+TEST(MemoryPlan, KeepsApartWhatABackendDoesNotRunInPlace) {
+  const Chain chain;
+  const auto arena = [&](bool in_place) {
+    return plan_memory(chain.graph, MemoryReuse::on, [&](const Op&) { return in_place; }).arena_bytes;
+  };
+  EXPECT_EQ(arena(true), 1024);
+  EXPECT_EQ(arena(false), 2048);
+}
+
 TEST(MemoryPlan, KeepsAnInputThatIsReadLater) {
   Chain chain;
   chain.graph.add("z", fake(), {chain.x, chain.y});

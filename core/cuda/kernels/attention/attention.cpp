@@ -6,6 +6,7 @@
 #include "core/cuda/kernels/attention/attention_graphs.h"
 #include "core/cuda/kernels/attention/math_attention.h"
 
+#include <cudnn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -239,14 +240,26 @@ Planning plan_direction(const KernelContext& context, Device& device, const Atte
                     });
 }
 
+/// Why cuDNN is not asked for its attention although the layer wants it; empty: it is.
+std::string refuse_flash(const KernelContext& context, const Device& device, const AttentionExtents& e) {
+  constexpr std::size_t packs_sequences = 91800, pads_keys_by_infinity = 92600;  // cuDNN's versions that do
+  if (!is_low_precision(context.inputs[0].dtype)) return "fp32";
+  // Before, an engine for Hopper overflows in the half tile behind the keys where a row's scores are all far below
+  // zero: https://github.com/pytorch/pytorch/issues/196678, https://github.com/NVIDIA/cudnn-frontend/pull/628
+  if (device.properties().major == 9 && e.length % 128 == 64 && cudnnGetVersion() < pads_keys_by_infinity) {
+    return "cuDNN before 9.26 may give NaN gradients at this length on this GPU";
+  }
+  if (!e.packed) return {};
+  if (cudnnGetVersion() < packs_sequences) return "packed sequences need cuDNN 9.18";
+  const bool fits = e.batch * e.length * 3 * e.part_offset() <= std::numeric_limits<std::int32_t>::max();
+  return fits ? std::string{} : "offsets beyond 32 bits";
+}
+
 FlashPlanning plan_flash(const KernelContext& context, Device& device) {
   AttentionAttributes attributes = get_attributes(context);
   if (attributes.algorithm == AttentionAlgorithm::math) return {};
-  if (!is_low_precision(context.inputs[0].dtype)) return {.refusal = "fp32"};
   const AttentionExtents e(attributes, context.inputs);
-  if (e.packed && e.batch * e.length * 3 * e.part_offset() > std::numeric_limits<std::int32_t>::max()) {
-    return {.refusal = "offsets beyond 32 bits"};
-  }
+  if (std::string refusal = refuse_flash(context, device, e); !refusal.empty()) return {.refusal = std::move(refusal)};
   // Layers differ in the stream of their dropout, which is not part of the graph: without it they share one.
   attributes.stream = 0;
   const Direction direction = get_direction(context);
