@@ -122,9 +122,11 @@ TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
   dump.write(golden, run, losses);
 }
 
-TEST(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
+class PackedGolden : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
   set_thread_count(1);
-  const Golden golden = load_golden("minilm", Padding::none);
+  const Golden golden = load_golden(GetParam(), Padding::none);
   ASSERT_GT(
       golden.model->bucket_for({golden.steps.front().batch, {{extent_names::tokens, 1}}}, Mode::training).tokens(), 0)
       << "packed";
@@ -133,22 +135,27 @@ TEST(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
   expect_pytorchs(golden, run, unwritten);
 }
 
+INSTANTIATE_TEST_SUITE_P(All, PackedGolden, ::testing::Values("minilm", "llama", "qwen2", "qwen3"));
+
 INSTANTIATE_TEST_SUITE_P(
     All, ModelGolden,
-    ::testing::Values(
-        Case{"resnet50", Fusion::full}, Case{"resnet50", Fusion::off}, Case{"resnet50", Fusion::always},
-        Case{"resnet50_phases", Fusion::full}, Case{"resnet50_vd", Fusion::full}, Case{"resnet18_blur", Fusion::full},
-        Case{"resnet18_blur", Fusion::off}, Case{"resnext50_32x4d", Fusion::full},
-        Case{"wide_resnet50_2", Fusion::full}, Case{"mobilenet_v1", Fusion::full}, Case{"mobilenet_v2", Fusion::full},
-        Case{"mobilenet_v3_large", Fusion::full}, Case{"mobilenet_v3_large", Fusion::off},
-        Case{"efficientnet_b0", Fusion::full}, Case{"efficientnet_b0", Fusion::off},
-        Case{"regnet_y_400mf", Fusion::full}, Case{"convnext_tiny", Fusion::full}, Case{"convnext_tiny", Fusion::off},
-        Case{"vit_b_16", Fusion::full}, Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off},
-        Case{"vgg16", Fusion::full}, Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
-        Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off},
-        Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full}, Case{"roberta", Fusion::full},
-        Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off}, Case{"gpt2", Fusion::full},
-        Case{"gpt2", Fusion::off}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
+    ::testing::Values(Case{"resnet50", Fusion::full}, Case{"resnet50", Fusion::off}, Case{"resnet50", Fusion::always},
+                      Case{"resnet50_phases", Fusion::full}, Case{"resnet50_vd", Fusion::full},
+                      Case{"resnet18_blur", Fusion::full}, Case{"resnet18_blur", Fusion::off},
+                      Case{"resnext50_32x4d", Fusion::full}, Case{"wide_resnet50_2", Fusion::full},
+                      Case{"mobilenet_v1", Fusion::full}, Case{"mobilenet_v2", Fusion::full},
+                      Case{"mobilenet_v3_large", Fusion::full}, Case{"mobilenet_v3_large", Fusion::off},
+                      Case{"efficientnet_b0", Fusion::full}, Case{"efficientnet_b0", Fusion::off},
+                      Case{"regnet_y_400mf", Fusion::full}, Case{"convnext_tiny", Fusion::full},
+                      Case{"convnext_tiny", Fusion::off}, Case{"vit_b_16", Fusion::full},
+                      Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off}, Case{"vgg16", Fusion::full},
+                      Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
+                      Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"minilm", Fusion::full},
+                      Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full},
+                      Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off},
+                      Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full},
+                      Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
+                      Case{"qwen3", Fusion::off}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
     testing::case_name);
 
 }  // namespace
