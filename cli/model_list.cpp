@@ -33,9 +33,7 @@ DescribedModel describe_model(const ModelEntry& entry) {
 }
 
 /// The names of sizes if the model has several; its figures are for the default size.
-std::vector<std::string> list_sizes(const ModelEntry& entry) {
-  return entry.reads_key("model.size") ? find_key("model.size")->choices : std::vector<std::string>{};
-}
+std::vector<std::string> list_sizes(const ModelEntry& entry) { return entry.sizes; }
 
 std::string get_default_size() { return default_value(*find_key("model.size")).get<std::string>(); }
 

@@ -26,6 +26,7 @@ class Blocks {
         mode_(mode) {}
 
  protected:
+  Mode mode() const { return mode_; }
   bool training() const { return mode_ == Mode::training; }
   std::int64_t channels(ValueId x) const { return graph_.desc(x).shape[-1]; }
 

@@ -6,6 +6,7 @@
 #include "core/data/sources.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
+#include "models/text/llama.h"
 #include "models/vision/convnext.h"
 #include "models/vision/deeplab.h"
 #include "models/vision/deeplab_xception.h"
@@ -55,7 +56,7 @@ Row make_product_row(std::string name, std::vector<std::string> other_names, std
 }
 
 Row make_encoder_row(std::string name, std::vector<std::string> other_names, std::vector<std::string> keys,
-                     MakeModel make) {
+                     MakeModel make, std::vector<std::string> sizes = {}) {
   return {{std::move(name),
            std::move(other_names),
            "BERT",
@@ -63,7 +64,9 @@ Row make_encoder_row(std::string name, std::vector<std::string> other_names, std
            std::move(keys),
            {"classification", "regression"},
            MainWork::products,
-           "transformers"},
+           "transformers",
+           {},
+           std::move(sizes)},
           make};
 }
 
@@ -113,6 +116,11 @@ std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
 
+template <LlamaForm form>
+std::unique_ptr<Model> llama(const Config& config, const DatasetInfo& data) {
+  return make_llama(llama_spec(form, config, data));
+}
+
 std::vector<std::string> concatenate(std::vector<std::string> keys, const std::vector<std::string>& more) {
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
@@ -149,7 +157,22 @@ ModelEntry retinanet_entry(std::string name, std::vector<std::string> other_name
 
 ModelEntry gpt2_entry() {
   const Keys keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
-  return {"gpt2", {"GPT2"}, "GPT-2", DataKind::tokens, keys, {"language_model"}, MainWork::products, "transformers"};
+  return {"gpt2",         {"GPT2"}, "GPT-2",          DataKind::tokens, keys, {"language_model"}, MainWork::products,
+          "transformers", {},       gpt2_size_names()};
+}
+
+ModelEntry llama_entry(LlamaForm form, std::vector<std::string> other_names, std::string family) {
+  const Keys keys{"model.size", "model.attention", "model.vocab_size", "data.max_length", "data.padding"};
+  return {std::string(enum_name(form)),
+          std::move(other_names),
+          std::move(family),
+          DataKind::tokens,
+          keys,
+          {"language_model"},
+          MainWork::products,
+          "transformers",
+          {},
+          llama_size_names(form)};
 }
 
 const std::vector<Row>& model_rows() {
@@ -205,7 +228,7 @@ const std::vector<Row>& model_rows() {
                        "timm deit_small_patch16_224", {79.86, "timm"}),
       image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, resnet<50>, "mmaction2",
                 {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
-      make_encoder_row("bert", {"BERT_finetune"}, bert_keys, bert<BertForm::bert>),
+      make_encoder_row("bert", {"BERT_finetune"}, bert_keys, bert<BertForm::bert>, bert_size_names()),
       make_encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
       make_encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
       make_encoder_row("ernie", {"ERNIE"}, encoder_keys, bert<BertForm::ernie>),
@@ -224,6 +247,9 @@ const std::vector<Row>& model_rows() {
        retinanet<retinanet_tiny_spec>},
       {wide_deep_entry(), wide_deep},
       {gpt2_entry(), gpt2},
+      {llama_entry(LlamaForm::llama, {"SmolLM2"}, "Llama"), llama<LlamaForm::llama>},
+      {llama_entry(LlamaForm::qwen2, {}, "Qwen"), llama<LlamaForm::qwen2>},
+      {llama_entry(LlamaForm::qwen3, {}, "Qwen"), llama<LlamaForm::qwen3>},
   };
   return table;
 }

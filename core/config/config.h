@@ -35,7 +35,7 @@ struct ModelConfig {
   std::int64_t max_positions = 512;
   std::int64_t hash_buckets = 1'000'001;  // rows of a categorical feature's embedding table, indexed by hash
   std::int64_t embedding_size = 9;
-  std::string weights;         // safetensors file, index or folder to start from; empty: random
+  std::string weights;         // safetensors file, index, folder or GGUF file to start from; empty: random
   bool weights_strict = true;  // tensors of the body that the model has no place for are an error
 };
 

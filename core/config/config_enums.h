@@ -6,10 +6,13 @@
 
 namespace ptrain {
 
-enum class ModelSize { tiny, mini, small, medium, base, large };
+/// The last ones are language models' numbers of parameters.
+enum class ModelSize { tiny, mini, small, medium, base, large, m135, m360, b0_5, b0_6, b1, b1_5, b1_7, b3, b8 };
 template <>
 struct EnumNames<ModelSize> {
-  static constexpr std::array<std::string_view, 6> names{"tiny", "mini", "small", "medium", "base", "large"};
+  static constexpr std::array<std::string_view, 15> names{"tiny",  "mini", "small", "medium", "base",
+                                                          "large", "135m", "360m",  "0.5b",   "0.6b",
+                                                          "1b",    "1.5b", "1.7b",  "3b",     "8b"};
 };
 
 enum class GeluForm { automatic, erf, tanh };

@@ -84,7 +84,8 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       model_key("vocab_size", &ModelConfig::vocab_size, "number of token ids; 0: as in data.vocab")
           .between(0, 10'000'000),
       model_key("weights", &ModelConfig::weights,
-                "safetensors file to start from, an index of several, or a folder with either; empty: random weights"),
+                "safetensors file to start from, an index of several, a folder with either, or a GGUF file; empty: "
+                "random weights"),
       model_key("weights_strict", &ModelConfig::weights_strict,
                 "refuse weights of a network's body that the model has no place for, such as those of further layers")
           .no_work(),

@@ -30,6 +30,7 @@ struct ModelEntry {
   MainWork work = MainWork::products;  // whose rates decide on low precision
   std::string weights = {};            // library whose weight names files use, with its model's name if different
   std::optional<PublishedAccuracy> published = {};
+  std::vector<std::string> sizes = {};  // that model.size may name
 
   bool reads_key(std::string_view key) const;
   /// Whether a sample is a clip of several frames rather than one image.

@@ -2,32 +2,66 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
+#include "core/io/gguf_blocks.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace ptrain {
 
+namespace {
+
+constexpr std::string_view f64 = "F64";
+
+template <typename Element>
+void convert(const NamedTensor& tensor, std::span<float> out) {
+  const std::byte* source = tensor.bytes.data();
+  for (float& value : out) {
+    Element element;
+    std::memcpy(&element, source, sizeof element);
+    value = static_cast<float>(element);
+    source += sizeof element;
+  }
+}
+
+/// Puts each head's rows in order.
+void deinterleave_heads(const NamedTensor& tensor, std::span<float> values) {
+  const std::int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0], heads = tensor.interleaved_heads;
+  if (rows == 0 || rows % (2 * heads) != 0) {
+    fail("tensor {} has shape {}, expected rows of {} heads of an even width", quoted_name(tensor.name),
+         tensor.shape.to_string(), heads);
+  }
+  const auto width = static_cast<std::ptrdiff_t>(values.size()) / rows, half = rows / heads / 2;
+  const std::vector<float> file(values.begin(), values.end());
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    const std::ptrdiff_t head = row / (2 * half), in_head = row % (2 * half);
+    const std::ptrdiff_t to = head * 2 * half + in_head % 2 * half + in_head / 2;
+    std::copy_n(file.begin() + row * width, width, values.begin() + to * width);
+  }
+}
+
+}  // namespace
+
+bool holds_floats(const NamedTensor& tensor) {
+  if (tensor.other_type.empty()) return is_floating(tensor.dtype);
+  return tensor.other_type == f64 || find_gguf_block_type(tensor.other_type) != nullptr;
+}
+
 void read_floats(const NamedTensor& tensor, std::span<float> out) {
-  const bool is_f64 = tensor.other_type == "F64";
-  if (!is_f64 && (!tensor.other_type.empty() || !is_floating(tensor.dtype)))
+  if (!holds_floats(tensor))
     fail("tensor {} is {}, expected f32, bf16 or f16", quoted_name(tensor.name),
          tensor.other_type.empty() ? to_string(tensor.dtype) : tensor.other_type);
   if (static_cast<std::int64_t>(out.size()) != tensor.shape.count())
     fail("tensor {} has shape {}, expected {} elements", quoted_name(tensor.name), tensor.shape.to_string(),
          out.size());
-  const auto convert = [&](auto element) {
-    const std::byte* source = tensor.bytes.data();
-    for (float& value : out) {
-      std::memcpy(&element, source, sizeof element);
-      value = static_cast<float>(element);
-      source += sizeof element;
-    }
-  };
-  if (is_f64) {
-    convert(double{});
+  if (const GgufBlockType* const blocks = find_gguf_block_type(tensor.other_type)) {
+    dequantize_blocks(*blocks, tensor.bytes, out);
+  } else if (tensor.other_type == f64) {
+    convert<double>(tensor, out);
   } else {
-    visit_floating(tensor.dtype, convert);
+    visit_floating(tensor.dtype, [&](auto zero) { convert<decltype(zero)>(tensor, out); });
   }
+  if (tensor.interleaved_heads > 0) deinterleave_heads(tensor, out);
 }
 
 std::vector<float> to_floats(const NamedTensor& tensor) {

@@ -18,11 +18,15 @@ struct NamedTensor {
   DType dtype = DType::f32;
   Shape shape;
   std::span<const std::byte> bytes;
-  std::string other_type = {};  // the file's name of a type that is no DType, "F64"; dtype then means nothing
+  std::string other_type = {};         // the file's name of a type that is no DType, "F64"; dtype then means nothing
+  std::int64_t interleaved_heads = 0;  // each head's rows are (0, D/2, 1, D/2 + 1, ...) in the file; 0: in order
 };
 
-/// Converts a f32, bf16, f16 or F64 tensor into `out` (shape.count() floats).
-/// Throws Error{failed} when the type is none of these or the sizes differ.
+/// Whether read_floats converts the tensor's type.
+bool holds_floats(const NamedTensor& tensor);
+
+/// Converts a f32, bf16, f16 or F64 tensor, or one of GGUF's blocks, into `out` (shape.count() floats), the rows of
+/// interleaved heads in order. Throws Error{failed} when the type is none of these or the sizes differ.
 void read_floats(const NamedTensor& tensor, std::span<float> out);
 std::vector<float> to_floats(const NamedTensor& tensor);
 

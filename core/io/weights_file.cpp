@@ -44,7 +44,11 @@ fs::path find_weights_file(const fs::path& path) {
 WeightsFile::WeightsFile(const fs::path& path) {
   const fs::path file = find_weights_file(path);
   path_ = file.string();
-  if (file.extension() != ".json") {
+  if (file.extension() == ".gguf") {
+    gguf_ = std::make_unique<GgufFile>(file);
+    renamed_ = tensors_by_transformers_names(*gguf_);
+    for (const NamedTensor& tensor : renamed_) tensors_.push_back(&tensor);
+  } else if (file.extension() != ".json") {
     files_.push_back(std::make_unique<SafetensorsFile>(file));
     metadata_ = files_.front()->metadata();
   } else {
@@ -62,6 +66,7 @@ WeightsFile::WeightsFile(const fs::path& path) {
 
 void WeightsFile::check() const {
   for (const auto& file : files_) file->check();
+  if (gguf_ != nullptr) gguf_->check();
 }
 
 }  // namespace ptrain

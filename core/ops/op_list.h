@@ -83,6 +83,10 @@
   OP(reshape)                       \
   OP(resize_bilinear)               \
   OP(resize_bilinear_grad)          \
+  OP(rms_norm)                      \
+  OP(rms_norm_grad)                 \
+  OP(rotary_embedding)              \
+  OP(rotary_table)                  \
   OP(scale)                         \
   OP(scale_channels)                \
   OP(scale_channels_grad)           \
@@ -95,6 +99,8 @@
   OP(softmax_cross_entropy_grad)    \
   OP(sparse_gradient)               \
   OP(sparse_update)                 \
+  OP(swiglu)                        \
+  OP(swiglu_grad)                   \
   OP(top_k)                         \
   OP(transpose)                     \
   OP(unary)                         \

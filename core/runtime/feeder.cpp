@@ -2,8 +2,10 @@
 
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
+#include "core/ops/softmax_cross_entropy.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace ptrain {
@@ -15,8 +17,8 @@ void write(Plan& plan, const char* input, Tokens values) {
   plan.write_input(input, values.data(), values.size_bytes());
 }
 
-/// The valid tokens of `rows` [N,S], concatenated and padded with zeros to `capacity`.
-std::vector<std::int32_t> packed(Tokens rows, Tokens lengths, std::size_t capacity) {
+/// The valid tokens of `rows` [N,S], concatenated and padded with `fill` to `capacity`.
+std::vector<std::int32_t> packed(Tokens rows, Tokens lengths, std::size_t capacity, std::int32_t fill) {
   const auto stride = static_cast<std::ptrdiff_t>(rows.size() / lengths.size());
   std::vector<std::int32_t> tokens;
   tokens.reserve(capacity);
@@ -26,8 +28,20 @@ std::vector<std::int32_t> packed(Tokens rows, Tokens lengths, std::size_t capaci
     row += stride;
   }
   invariant(tokens.size() <= capacity, "a batch has more tokens than its plan's capacity");
-  tokens.resize(capacity);
+  tokens.resize(capacity, fill);
   return tokens;
+}
+
+/// An input with a value for each token, and its value for tokens of no sequence.
+struct TokenInput {
+  const char* name;
+  std::int32_t fill;
+};
+constexpr std::array<TokenInput, 3> token_inputs{
+    {{tensor_names::ids, 0}, {tensor_names::token_types, 0}, {tensor_names::next_tokens, ignored_label}}};
+
+bool is_packed(std::string_view name) {
+  return std::any_of(token_inputs.begin(), token_inputs.end(), [&](const TokenInput& row) { return row.name == name; });
 }
 
 std::vector<std::int32_t> make_offsets(Tokens lengths) {
@@ -51,8 +65,8 @@ std::int64_t find_capacity(const Plan& plan) {
 void feed_packed(Plan& plan, const Batch& batch) {
   const auto capacity = static_cast<std::size_t>(find_capacity(plan));
   const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
-  for (const char* name : {tensor_names::ids, tensor_names::token_types}) {
-    if (plan.has_input(name)) write(plan, name, packed(batch.values<std::int32_t>(name), lengths, capacity));
+  for (const auto& [name, fill] : token_inputs) {
+    if (plan.has_input(name)) write(plan, name, packed(batch.values<std::int32_t>(name), lengths, capacity, fill));
   }
   const std::vector<std::int32_t> offsets = make_offsets(lengths);
   write(plan, tensor_names::offsets, offsets);
@@ -70,8 +84,6 @@ void read_output(const Plan& plan, const std::string& name, const TensorDesc& de
                    [](auto value) { return static_cast<float>(value); });
   });
 }
-
-bool is_packed(std::string_view name) { return name == tensor_names::ids || name == tensor_names::token_types; }
 
 }  // namespace
 

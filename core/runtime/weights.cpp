@@ -140,9 +140,8 @@ bool is_buffer(const NamedTensor& tensor) {
   constexpr std::array<std::string_view, 7> buffers{"position_ids",           "token_type_ids", ".attn.bias",
                                                     ".attn.masked_bias",      "attn_mask",      "inv_freq",
                                                     "relative_position_index"};
-  const bool floating = tensor.other_type.empty() ? is_floating(tensor.dtype) : tensor.other_type == "F64";
-  return !floating || std::any_of(buffers.begin(), buffers.end(),
-                                  [&](std::string_view name) { return tensor.name.ends_with(name); });
+  return !holds_floats(tensor) || std::any_of(buffers.begin(), buffers.end(),
+                                              [&](std::string_view name) { return tensor.name.ends_with(name); });
 }
 
 /// The modules that make up the body: "layer1", "encoder". A first component that all have ("bert.") is no module.

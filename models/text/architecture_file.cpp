@@ -2,6 +2,8 @@
 
 #include "core/io/weights_file.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -41,12 +43,30 @@ nlohmann::json read_architecture(const std::filesystem::path& config_json) {
   return json;
 }
 
+void fail_size(std::string_view name, const std::vector<std::string>& names) {
+  fail_usage("model.size: unknown size \"{}\": expected one of {}", name, fmt::join(names, ", "));
+}
+
 std::int64_t positive_integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file) {
   const auto it = json.find(field);
   if (it == json.end() || !it->is_number_integer() || it->get<std::int64_t>() < 1) {
     fail("{}: {}: expected a positive integer", file.string(), field);
   }
   return it->get<std::int64_t>();
+}
+
+double number_or(const nlohmann::json& json, const char* field, double otherwise, const std::filesystem::path& file) {
+  const auto it = json.find(field);
+  if (it == json.end() || it->is_null()) return otherwise;
+  if (!it->is_number()) fail("{}: {}: expected a number, got {}", file.string(), field, it->dump());
+  return it->get<double>();
+}
+
+bool boolean_or(const nlohmann::json& json, const char* field, bool otherwise, const std::filesystem::path& file) {
+  const auto it = json.find(field);
+  if (it == json.end() || it->is_null()) return otherwise;
+  if (!it->is_boolean()) fail("{}: {}: expected true or false, got {}", file.string(), field, it->dump());
+  return it->get<bool>();
 }
 
 void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,

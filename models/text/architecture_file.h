@@ -19,6 +19,17 @@ struct TransformerSize {
   std::int64_t layers, hidden, heads;
 };
 
+/// The names of all sizes.
+template <typename Size>
+std::vector<std::string> list_names(std::span<const Size> sizes) {
+  std::vector<std::string> names;
+  for (const Size& size : sizes) names.emplace_back(size.name);
+  return names;
+}
+
+/// Throws Error{usage}: the model has no size of that name, but those of `names`.
+[[noreturn]] void fail_size(std::string_view name, const std::vector<std::string>& names);
+
 /// With the layers, width and heads of the named size. Throws Error{usage} for a name that is not in `sizes`.
 template <typename Spec>
 Spec spec_of_size(std::span<const TransformerSize> sizes, std::string_view name) {
@@ -31,7 +42,7 @@ Spec spec_of_size(std::span<const TransformerSize> sizes, std::string_view name)
     spec.intermediate = 4 * size.hidden;
     return spec;
   }
-  fail_usage("model.size: unknown size \"{}\": expected tiny, mini, small, medium, base or large", name);
+  fail_size(name, list_names(sizes));
 }
 
 /// The config.json next to the configured weights; empty if there is none.
@@ -42,6 +53,11 @@ nlohmann::json read_architecture(const std::filesystem::path& config_json);
 
 /// Throws Error{failed} naming `file` and `field` where it is missing or not a positive integer.
 std::int64_t positive_integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file);
+
+/// The number or boolean of `field`; `otherwise` where it is missing or null. Throws Error{failed} naming `file` and
+/// `field` where it is something else.
+double number_or(const nlohmann::json& json, const char* field, double otherwise, const std::filesystem::path& file);
+bool boolean_or(const nlohmann::json& json, const char* field, bool otherwise, const std::filesystem::path& file);
 
 /// Throws Error{failed} if `field` has a value that is not `expected`: the file describes another network than `model`.
 void require_field(const nlohmann::json& json, const char* field, const nlohmann::json& expected,

@@ -127,7 +127,9 @@ class BertBuilder final : public TextBlocks {
   }
 
   ValueId attention(const std::string& name, ValueId x) {
-    const ValueId qkv = joined_dense(name + form_.self, "qkv", form_.parts, x, spec_.hidden);
+    std::vector<DensePart> parts;
+    for (const std::string& part : form_.parts) parts.push_back({part, spec_.hidden});
+    const ValueId qkv = joined_dense(name + form_.self, "qkv", parts, x);
     AttentionAttributes attrs;
     attrs.heads = static_cast<int>(spec_.heads);
     attrs.dropout = dropout_;

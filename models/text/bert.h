@@ -44,6 +44,7 @@ struct BertSpec {
 /// Layers, width and heads of "tiny", "mini", "small", "medium", "base" or "large" (Turc et al. 2019).
 /// Throws Error{usage} for another name.
 BertSpec bert_spec_of_size(std::string_view size);
+std::vector<std::string> bert_size_names();
 /// The base size of a form.
 BertSpec base_spec(BertForm form);
 /// The same from transformers' config.json of that form. Throws Error{failed} naming the file and the field that is

@@ -74,6 +74,8 @@ BertSpec bert_spec(BertForm form, const Config& config, const DatasetInfo& data)
   return spec;
 }
 
+std::vector<std::string> bert_size_names() { return list_names<TransformerSize>(bert_sizes); }
+
 BertSpec bert_spec_of_size(std::string_view size) { return spec_of_size<BertSpec>(bert_sizes, size); }
 
 BertSpec base_spec(BertForm form) {

@@ -2,13 +2,11 @@
 #include "models/text/gpt2.h"
 
 #include "core/base/errors.h"
-#include "core/data/tensor_names.h"
 #include "core/ops/activation.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
 #include "core/ops/text/attention.h"
 #include "core/ops/text/embedding.h"
-#include "core/ops/text/gather_token.h"
 
 #include <cmath>
 
@@ -61,12 +59,6 @@ class Gpt2Builder final : public TextBlocks {
     attrs.max_length = packed_ ? spec_.max_length : 0;
     const ValueId heads = add(name, std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, rng_}));
     return transposed_dense(name + ".c_proj", heads, spec_.hidden, branch_start());
-  }
-
-  /// The hidden states from which the token after each text is predicted.
-  ValueId last_tokens(ValueId x, std::int64_t rows) {
-    const ValueId places = graph_.add_input(tensor_names::last_tokens, {DType::i32, Shape{rows + 1}});
-    return add("last_token", std::make_shared<GatherToken>(), {x, places});
   }
 
   ValueId branch(const std::string& name, ValueId y, ValueId x) {

@@ -27,6 +27,7 @@ struct Gpt2Spec {
 /// "base" (124 million parameters), "medium" (355) and "large" (774) are GPT-2's; "tiny", "mini" and "small" have
 /// BERT's widths of these names. Throws Error{usage} for another name.
 Gpt2Spec gpt2_spec_of_size(std::string_view size);
+std::vector<std::string> gpt2_size_names();
 /// From transformers' config.json. Throws Error{failed} naming the file and the field that is missing, wrong, or
 /// belongs to another architecture.
 Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json);

@@ -38,6 +38,8 @@ Gpt2Spec gpt2_spec(const Config& config, const DatasetInfo& data) {
   return spec;
 }
 
+std::vector<std::string> gpt2_size_names() { return list_names<TransformerSize>(gpt2_sizes); }
+
 Gpt2Spec gpt2_spec_of_size(std::string_view size) { return spec_of_size<Gpt2Spec>(gpt2_sizes, size); }
 
 Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json) {

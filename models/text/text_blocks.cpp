@@ -2,6 +2,8 @@
 
 #include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/linear.h"
+#include "core/ops/text/gather_token.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,17 +21,23 @@ Bucket packed_bucket(const Bucket& batch, std::int64_t max_length) {
   return Bucket(batch).set(extent_names::tokens, capacity_for(batch.tokens(), batch.rows * max_length));
 }
 
-TextBlocks::Tokens TextBlocks::inputs(const Bucket& batch, std::int64_t max_length) {
+TextBlocks::Tokens TextBlocks::inputs(const Bucket& batch, std::int64_t max_length, TokenTypes token_types) {
   const std::int64_t rows = batch.rows;
   std::int64_t capacity = batch.tokens();
   if (capacity == 0) capacity = capacity_for(rows * max_length, rows * max_length);
   const TensorDesc tokens{DType::i32, packed_ ? Shape{capacity} : Shape{rows, max_length}};
   const ValueId ids = graph_.add_input(tensor_names::ids, tokens);
-  const ValueId types = graph_.add_input(tensor_names::token_types, tokens);
+  const ValueId types =
+      token_types == TokenTypes::read ? graph_.add_input(tensor_names::token_types, tokens) : no_value;
   lengths_ = graph_.add_input(tensor_names::lengths, {DType::i32, Shape{rows}});
   if (packed_) offsets_ = graph_.add_input(tensor_names::offsets, {DType::i32, Shape{rows + 1}});
   add_rng();
   return {ids, types};
+}
+
+ValueId TextBlocks::last_tokens(ValueId x, std::int64_t rows) {
+  const ValueId places = graph_.add_input(tensor_names::last_tokens, {DType::i32, Shape{rows + 1}});
+  return add("last_token", std::make_shared<GatherToken>(), {x, places});
 }
 
 ModelVariable TextBlocks::without_prefix(ModelVariable variable) const {
@@ -54,29 +62,42 @@ ModelVariable TextBlocks::zeros(const std::string& name, std::int64_t size) cons
   return without_prefix(make_variable(name, Shape{size}, constant_start(0)));
 }
 
-ValueId TextBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
-  return linear(name, x, matrix(name + ".weight", outputs, channels(x)), zeros(name + ".bias", outputs));
+ModelVariable TextBlocks::ones(const std::string& name, std::int64_t size) const {
+  return without_prefix(make_variable(name, Shape{size}, constant_start(1)));
 }
 
-ValueId TextBlocks::joined_dense(const std::string& prefix, const std::string& joined,
-                                 const std::vector<std::string>& parts, ValueId x, std::int64_t outputs_each) {
-  const std::string name = prefix + "." + joined;
-  const auto outputs = static_cast<std::int64_t>(parts.size()) * outputs_each;
+ValueId TextBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs, DenseBias bias) {
   ModelVariable weight = matrix(name + ".weight", outputs, channels(x));
-  ModelVariable bias = zeros(name + ".bias", outputs);
-  for (const auto& [variable, kind] : {std::pair{&weight, ".weight"}, {&bias, ".bias"}}) {
-    variable->files.clear();
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      std::vector<std::int64_t> dims = variable->shape.dims();
-      dims[0] = outputs_each;
-      variable->files.push_back({.variable = variable->name,
-                                 .external = prefix + "." + parts[i] + kind,
-                                 .external_shape = Shape(dims),
-                                 .row_begin = static_cast<std::int64_t>(i) * outputs_each});
-    }
-    *variable = without_prefix(std::move(*variable));
+  if (bias == DenseBias::yes) return linear(name, x, std::move(weight), zeros(name + ".bias", outputs));
+  return add(name, std::make_shared<Linear>(), {x, parameter(std::move(weight))});
+}
+
+ModelVariable TextBlocks::joined(ModelVariable variable, const std::string& prefix, const std::vector<DensePart>& parts,
+                                 const char* kind) const {
+  variable.files.clear();
+  std::int64_t begin = 0;
+  for (const DensePart& part : parts) {
+    std::vector<std::int64_t> dims = variable.shape.dims();
+    dims[0] = part.outputs;
+    variable.files.push_back({.variable = variable.name,
+                              .external = prefix + "." + part.name + kind,
+                              .external_shape = Shape(dims),
+                              .row_begin = begin});
+    begin += part.outputs;
   }
-  return linear(name, x, std::move(weight), std::move(bias));
+  return without_prefix(std::move(variable));
+}
+
+ValueId TextBlocks::joined_dense(const std::string& prefix, const std::string& joined_name,
+                                 const std::vector<DensePart>& parts, ValueId x, DenseBias bias) {
+  const std::string name = prefix + "." + joined_name;
+  std::int64_t outputs = 0;
+  for (const DensePart& part : parts) outputs += part.outputs;
+  ModelVariable weight = joined(matrix(name + ".weight", outputs, channels(x)), prefix, parts, ".weight");
+  if (bias == DenseBias::yes) {
+    return linear(name, x, std::move(weight), joined(zeros(name + ".bias", outputs), prefix, parts, ".bias"));
+  }
+  return add(name, std::make_shared<Linear>(), {x, parameter(std::move(weight))});
 }
 
 ValueId TextBlocks::layer_norm(const std::string& name, ValueId x, float epsilon) {

@@ -16,6 +16,16 @@ Bucket packed_bucket(const Bucket& batch, std::int64_t max_length);
 /// Minimum number of token types: smaller tables get extra rows that files lack.
 inline constexpr std::int64_t token_types_of_texts = 2;
 
+/// Whether a model reads token types, and whether a dense layer has a bias.
+enum class TokenTypes { none, read };
+enum class DenseBias { none, yes };
+
+/// A layer that is part of a joined product.
+struct DensePart {
+  std::string name;
+  std::int64_t outputs;
+};
+
 class TextBlocks : public Blocks {
  public:
   /// `dropout` in training. `file_prefix`: prefix of variables' names that files may leave out.
@@ -24,20 +34,22 @@ class TextBlocks : public Blocks {
 
  protected:
   struct Tokens {
-    ValueId ids, types;
+    ValueId ids, types;  // types: no_value where the model reads none
   };
   /// The inputs for a batch of sequences of `max_length` tokens, or of packed ones (with the largest capacity unless
   /// the batch has one), and dropout's random state.
-  Tokens inputs(const Bucket& batch, std::int64_t max_length);
+  Tokens inputs(const Bucket& batch, std::int64_t max_length, TokenTypes token_types = TokenTypes::read);
+  /// The hidden states of each packed sequence's last token, from which the token after it is predicted.
+  ValueId last_tokens(ValueId x, std::int64_t rows);
 
   /// A matrix [rows, columns] for lookups or products, initialised from N(0, 0.02) as in Devlin et al. 2019.
   ModelVariable matrix(const std::string& name, std::int64_t rows, std::int64_t columns) const;
   ModelVariable zeros(const std::string& name, std::int64_t size) const;
-  ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
-  /// Dense layers of one width that read `x`: one product here ("prefix.joined"), one layer each in files
-  /// ("prefix.part").
-  ValueId joined_dense(const std::string& prefix, const std::string& joined, const std::vector<std::string>& parts,
-                       ValueId x, std::int64_t outputs_each);
+  ModelVariable ones(const std::string& name, std::int64_t size) const;
+  ValueId dense(const std::string& name, ValueId x, std::int64_t outputs, DenseBias bias = DenseBias::yes);
+  /// Dense layers that read `x`: one product here ("prefix.joined"), one layer each in files ("prefix.part").
+  ValueId joined_dense(const std::string& prefix, const std::string& joined, const std::vector<DensePart>& parts,
+                       ValueId x, DenseBias bias = DenseBias::yes);
   ValueId layer_norm(const std::string& name, ValueId x, float epsilon);
   /// norm(dropout(x) + residual).
   ValueId residual_norm(const std::string& name, const std::string& norm, ValueId x, ValueId residual, float epsilon);
@@ -51,6 +63,9 @@ class TextBlocks : public Blocks {
  private:
   /// Adds to every tensor's names those without the prefix.
   ModelVariable without_prefix(ModelVariable variable) const;
+  /// A variable whose rows are those of `parts`, each a tensor of its own in files.
+  ModelVariable joined(ModelVariable variable, const std::string& prefix, const std::vector<DensePart>& parts,
+                       const char* kind) const;
 
   std::string file_prefix_;
   ValueId offsets_ = no_value;

@@ -59,13 +59,16 @@ struct AttentionValues {
   /// Keys that a query sees, from the first on.
   Index keys(Index n, Index i) const { return causal ? i + 1 : length(n); }
   Index width() const { return q.dims[3]; }
+  /// The key head that a query head reads.
+  Index key_head(Index head) const { return head / (q.dims[1] / k.dims[1]); }
   float kept(Index n, Index head, Index i, Index j) const {
     if (drawn) return drawn->kept(((n * q.dims[1] + head) * q.dims[2] + i) * q.dims[2] + j);
     return mask == nullptr ? 1.0f : mask->at(n, head, i, j) * mask_scale;
   }
   float dot(const Values& a, Index i, const Values& b, Index j, Index n, Index head) const {
+    const Index b_head = b.dims[1] == q.dims[1] ? head : key_head(head);
     float sum = 0;
-    for (Index d = 0; d < width(); ++d) sum += a.at(n, head, i, d) * b.at(n, head, j, d);
+    for (Index d = 0; d < width(); ++d) sum += a.at(n, head, i, d) * b.at(n, b_head, j, d);
     return sum;
   }
   float score(Index n, Index head, Index i, Index j) const { return scale * dot(q, i, k, j, n, head); }
@@ -84,8 +87,8 @@ struct AttentionValues {
   }
 
   /// [B,heads,S,columns], zero as far as the sequences reach.
-  Values result(Index columns) const {
-    Values values({q.dims[0], q.dims[1], q.dims[2], columns});
+  Values result(Index heads, Index columns) const {
+    Values values({q.dims[0], heads, q.dims[2], columns});
     values.each([&](Index n, Index head, Index i, Index d) {
       if (i >= length(n)) values.at(n, head, i, d) = undefined;
     });
@@ -107,13 +110,13 @@ CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
   if (inputs.dropout) parts_->draws = "attention";
   const auto [out, lse] = parts_->add_operation<2>([=](const State& state) {
     const AttentionValues a(state, inputs);
-    Values outs = a.result(a.width()), lses = a.result(1);
+    Values outs = a.result(a.q.dims[1], a.width()), lses = a.result(a.q.dims[1], 1);
     a.for_queries([&](Index n, Index head, Index i) {
       const Softmax row = a.softmax(n, head, i);
       lses.at(n, head, i, 0) = row.lse;
       for (Index j = 0; j < a.keys(n, i); ++j) {
         const float weight = row.weights[static_cast<std::size_t>(j)] * a.kept(n, head, i, j);
-        for (Index d = 0; d < a.width(); ++d) outs.at(n, head, i, d) += weight * a.v.at(n, head, j, d);
+        for (Index d = 0; d < a.width(); ++d) outs.at(n, head, i, d) += weight * a.v.at(n, a.key_head(head), j, d);
       }
     });
     return std::array{std::move(outs), std::move(lses)};
@@ -128,7 +131,7 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
   const auto [dq, dk, dv] = parts_->add_operation<3>([=](const State& state) {
     const AttentionValues a(state, inputs);
     const Values &o = state[out], &g = state[dout], &logs = state[lse];
-    Values gq = a.result(a.width()), gk = gq, gv = gq;
+    Values gq = a.result(a.q.dims[1], a.width()), gk = a.result(a.k.dims[1], a.width()), gv = gk;
     a.for_queries([&](Index n, Index head, Index i) {
       const float shared = a.dot(g, i, o, i, n, head);
       for (Index j = 0; j < a.keys(n, i); ++j) {
@@ -136,9 +139,9 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
         const float kept = a.kept(n, head, i, j);
         const float ds = weight * (kept * a.dot(g, i, a.v, j, n, head) - shared) * a.scale;
         for (Index d = 0; d < a.width(); ++d) {
-          gq.at(n, head, i, d) += ds * a.k.at(n, head, j, d);
-          gk.at(n, head, j, d) += ds * a.q.at(n, head, i, d);
-          gv.at(n, head, j, d) += weight * kept * g.at(n, head, i, d);
+          gq.at(n, head, i, d) += ds * a.k.at(n, a.key_head(head), j, d);
+          gk.at(n, a.key_head(head), j, d) += ds * a.q.at(n, head, i, d);
+          gv.at(n, a.key_head(head), j, d) += weight * kept * g.at(n, head, i, d);
         }
       }
     });

@@ -10,6 +10,7 @@
 #include "core/runtime/weights.h"
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
+#include "models/text/llama.h"
 #include "models/vision/vision_blocks.h"
 #include "tests/small_models.h"
 #include "tests/test_backend.h"
@@ -55,6 +56,28 @@ Gpt2Spec get_gpt2_spec(const nlohmann::json& json) {
   return spec;
 }
 
+LlamaSpec get_llama_spec(LlamaForm form, const nlohmann::json& json, Padding padding) {
+  const nlohmann::json& sizes = json.at("bert");
+  LlamaSpec spec;
+  spec.form = form;
+  spec.layers = sizes.at("layers");
+  spec.hidden = sizes.at("hidden");
+  spec.heads = sizes.at("heads");
+  spec.kv_heads = sizes.at("kv_heads");
+  spec.head_dim = sizes.at("head_dim");
+  spec.intermediate = sizes.at("intermediate");
+  spec.vocab_size = sizes.at("vocab_size");
+  spec.max_positions = sizes.at("max_positions");
+  spec.tied = sizes.at("tied");
+  spec.rope_theta = sizes.at("rope_theta");
+  if (sizes.contains("llama3_factor")) {
+    spec.rope_scaling = {RotaryScaling::Kind::llama3, sizes.at("llama3_factor"), 1, 4, sizes.at("original_length")};
+  }
+  spec.max_length = json.at("size");
+  spec.padding = padding;
+  return spec;
+}
+
 std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   if (json.contains("clicks")) return make_wide_deep(get_clicks(json));
   if (json.at("bert").empty()) {
@@ -73,6 +96,9 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     return ptrain::make_model(config, data);
   }
   if (json.at("case") == "gpt2") return make_gpt2(get_gpt2_spec(json));
+  if (const auto form = choice_from_name<LlamaForm>(json.at("case").get<std::string>())) {
+    return make_llama(get_llama_spec(*form, json, padding));
+  }
   BertSpec spec;
   if (json.at("case") == "distilbert") spec = base_spec(BertForm::distilbert);
   if (json.at("case") == "roberta") spec = base_spec(BertForm::roberta);

@@ -122,9 +122,11 @@ TEST_P(ModelGolden, GradientsAndLossesAreThoseOfPyTorch) {
   dump.write(golden, run, losses);
 }
 
-TEST(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
+class PackedGolden : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
   set_thread_count(1);
-  const Golden golden = load_golden("minilm", Padding::none);
+  const Golden golden = load_golden(GetParam(), Padding::none);
   ASSERT_GT(
       golden.model->bucket_for({golden.steps.front().batch, {{extent_names::tokens, 1}}}, Mode::training).tokens(), 0)
       << "packed";
@@ -132,6 +134,8 @@ TEST(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
   Dump unwritten;
   expect_pytorchs(golden, run, unwritten);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, PackedGolden, ::testing::Values("minilm", "llama", "qwen2", "qwen3"));
 
 INSTANTIATE_TEST_SUITE_P(
     All, ModelGolden,
@@ -150,7 +154,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full},
                       Case{"ernie", Fusion::full}, Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full},
                       Case{"wide_deep", Fusion::off}, Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off},
-                      Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
+                      Case{"llama", Fusion::full}, Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full},
+                      Case{"qwen3", Fusion::full}, Case{"qwen3", Fusion::off}, Case{"bert_base", Fusion::full},
+                      Case{"bert_base", Fusion::off}),
     testing::case_name);
 
 }  // namespace

@@ -81,6 +81,16 @@ CASES = {case.name: case for case in (
                                     "vocab_size": 40000, "max_positions": 2048}),
     Case("gpt2", 4, 64, 1, ADAMW, {"layers": 4, "hidden": 192, "heads": 6, "intermediate": 768, "vocab_size": 5003,
                                    "max_positions": 96}),
+    # Three layers, since what differs is in each; rope scaling bends some of 8 frequencies.
+    Case("llama", 4, 64, 1, ADAMW, {"layers": 3, "hidden": 96, "heads": 6, "kv_heads": 2, "head_dim": 16,
+                                    "intermediate": 256, "vocab_size": 1009, "max_positions": 96, "tied": True,
+                                    "rope_theta": 1000.0, "llama3_factor": 8.0, "original_length": 32}),
+    Case("qwen2", 4, 64, 1, ADAMW, {"layers": 3, "hidden": 96, "heads": 4, "kv_heads": 2, "head_dim": 24,
+                                    "intermediate": 200, "vocab_size": 1009, "max_positions": 96, "tied": True,
+                                    "rope_theta": 1000000.0}),
+    Case("qwen3", 4, 64, 1, ADAMW, {"layers": 3, "hidden": 96, "heads": 4, "kv_heads": 1, "head_dim": 32,
+                                    "intermediate": 256, "vocab_size": 1009, "max_positions": 96, "tied": False,
+                                    "rope_theta": 1000000.0}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
     Case("wide_deep", 16, 1, 2, {**ADAMW, "lr": 0.01, "weight_decay": 0.0},
@@ -88,6 +98,7 @@ CASES = {case.name: case for case in (
 )}
 
 
+LLAMAS = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}  # their sequences have lengths, unlike GPT-2's blocks
 TOKEN_TYPES = {"ernie": 4, "roberta": 1}
 ROBERTA_FIRST_POSITION = 2
 
@@ -223,6 +234,17 @@ def text_model(case):
             vocab_size=sizes["vocab_size"], n_embd=sizes["hidden"], n_layer=sizes["layers"], n_head=sizes["heads"],
             n_inner=sizes["intermediate"], n_positions=sizes["max_positions"], resid_pdrop=0.0, embd_pdrop=0.0,
             attn_pdrop=0.0, bos_token_id=None, eos_token_id=None))
+    if case.name in LLAMAS:
+        kin = LLAMAS[case.name]
+        rope = {"rope_type": "default", "rope_theta": sizes["rope_theta"]}
+        if "llama3_factor" in sizes:
+            rope.update(rope_type="llama3", factor=sizes["llama3_factor"], low_freq_factor=1.0, high_freq_factor=4.0,
+                        original_max_position_embeddings=sizes["original_length"])
+        return getattr(transformers, kin + "ForCausalLM")(getattr(transformers, kin + "Config")(
+            vocab_size=sizes["vocab_size"], hidden_size=sizes["hidden"], num_hidden_layers=sizes["layers"],
+            num_attention_heads=sizes["heads"], num_key_value_heads=sizes["kv_heads"], head_dim=sizes["head_dim"],
+            intermediate_size=sizes["intermediate"], max_position_embeddings=sizes["max_positions"],
+            tie_word_embeddings=sizes["tied"], rms_norm_eps=1e-5, rope_parameters=rope, attention_dropout=0.0))
     if case.name == "distilbert":
         return transformers.DistilBertForSequenceClassification(transformers.DistilBertConfig(
             vocab_size=sizes["vocab_size"], dim=sizes["hidden"], n_layers=sizes["layers"], n_heads=sizes["heads"],
@@ -298,6 +320,8 @@ def get_logits(case, model, batch, step, dtype):
         return model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
     if case.name == "gpt2":  # blocks have no padding
         return model(input_ids=batch["input_ids"][step].long()).logits
+    if case.name in LLAMAS:  # padding follows, so that no token reads it
+        return model(input_ids=batch["input_ids"][step].long(), use_cache=False).logits
     if case.bert:
         mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]
         types = {} if case.name in ("distilbert", "roberta") else {"token_type_ids": batch["token_type_ids"][step].long()}
@@ -339,6 +363,11 @@ def get_loss(case, model, batch, step, dtype):
     if case.name == "gpt2":  # not transformers' own loss, which is of logits in fp32
         ids = batch["input_ids"][step].long()
         return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+    if case.name in LLAMAS:
+        ids = batch["input_ids"][step].long()
+        beyond = torch.arange(1, case.size)[None, :] >= batch["lengths"][step][:, None]
+        following = ids[:, 1:].masked_fill(beyond, IGNORED)
+        return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), following.flatten(), ignore_index=IGNORED)
     if case.pixels:
         masks = batch["masks"][step].long()
         main, auxiliary = (torch.nn.functional.cross_entropy(logits[name], masks, ignore_index=IGNORED)

@@ -6,7 +6,7 @@ import json
 import math
 import struct
 
-SIZES = {"I64": 8, "U8": 1}
+SIZES = {"I64": 8, "F32": 4, "U8": 1}
 
 
 def doubles(shape, values):

@@ -17,11 +17,17 @@ struct Problem {
   AttentionAttributes attributes;
 };
 
+/// Of a token's query, key and value.
+std::int64_t count_channels(const Problem& p) {
+  const int heads = p.attributes.heads, kv_heads = p.attributes.kv_heads;
+  return (heads + 2 * (kv_heads > 0 ? kv_heads : heads)) * p.depth;
+}
+
 OpCase make_case(const Problem& p, DType dtype) {
   const auto batch = static_cast<std::int64_t>(p.lengths.size());
   OpCase c;
   c.op = std::make_shared<Attention>(p.attributes);
-  const Shape shape{batch, p.length, 3 * p.attributes.heads * p.depth};
+  const Shape shape{batch, p.length, count_channels(p)};
   c.inputs = {random_tensor(dtype, shape, 11, -1.5, 1.5), tensor(DType::i32, Shape{batch}, p.lengths)};
   if (p.attributes.dropout > 0) c.inputs.push_back(tensor(DType::i64, Shape{3}, {7, 3, 0}));
   c.reference = [a = p.attributes](const auto& in) { return attention_reference(in, a); };
@@ -35,7 +41,7 @@ OpCase make_packed_case(Problem p, DType dtype) {
   c.op = std::make_shared<Attention>(p.attributes);
   const HostTensor offsets = get_offsets(p.lengths);
   const auto tokens = static_cast<std::int64_t>(offsets.values.back()) + p.length;
-  c.inputs[0] = random_tensor(dtype, Shape{tokens, 3 * p.attributes.heads * p.depth}, 11, -1.5, 1.5);
+  c.inputs[0] = random_tensor(dtype, Shape{tokens, count_channels(p)}, 11, -1.5, 1.5);
   if (p.attributes.dropout <= 0) c.inputs.push_back(absent_tensor());
   c.inputs.push_back(offsets);
   c.reference = [a = p.attributes](const auto& in) { return attention_reference(in, a); };
@@ -50,6 +56,11 @@ AttentionAttributes with(int heads, AttentionAlgorithm algorithm, float dropout 
 
 AttentionAttributes causal(AttentionAttributes attributes) {
   attributes.causal = true;
+  return attributes;
+}
+
+AttentionAttributes grouped(AttentionAttributes attributes, int kv_heads) {
+  attributes.kv_heads = kv_heads;
   return attributes;
 }
 
@@ -97,6 +108,19 @@ TEST_P(AttentionAlgorithms, CausalHandlesLengthsAroundTheTiles) {
     check_op(make_case({300, 64, {300, 257, 129, 128, 97, 48, 1}, causal(with(1, GetParam()))}, dtype));
     check_op(make_case({145, 21, {145, 144}, causal(with(2, GetParam(), 0.2f))}, dtype));
   }
+}
+
+TEST_P(AttentionAlgorithms, QueryHeadsShareKeyHeads) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    OpCase padded = make_case({9, 16, {9, 1, 6}, grouped(with(4, GetParam()), 2)}, dtype);
+    OpCase dropped = make_case({7, 16, {7, 3}, grouped(causal(with(3, GetParam(), 0.3f)), 1)}, dtype);
+    OpCase packed = make_packed_case({5, 16, {7, 1, 3}, grouped(causal(with(6, GetParam())), 2)}, dtype);
+    for (OpCase* c : {&padded, &dropped, &packed}) {
+      c->gradient_inputs = {0};
+      check_op(*c);
+    }
+  }
+  check_op(make_packed_case({3, 64, {131, 48, 1}, grouped(causal(with(4, GetParam())), 2)}, DType::bf16));
 }
 
 TEST_P(AttentionAlgorithms, CausalRowsDoNotDependOnWhatComesLater) {
@@ -240,6 +264,15 @@ TEST(Attention, CausalCostCountsTheKeysThatAreSeen) {
   const Attention op(causal(with(2, AttentionAlgorithm::flash)));
   constexpr double pairs = 2 * 16 * 17 / 2;
   EXPECT_EQ(op.cost(inputs, op.infer(inputs)).flops, 2 * 2.0 * 64 * pairs);
+}
+
+TEST(Attention, CostOfSharedKeysCountsEveryQueryHead) {
+  const TensorDesc qkv{DType::f32, Shape{2, 16, (4 + 2 * 2) * 32}}, lengths{DType::i32, Shape{2}};
+  const std::vector<TensorDesc> inputs{qkv, lengths};
+  const Attention op(grouped(with(4, AttentionAlgorithm::flash), 2));
+  const std::vector<TensorDesc> outputs = op.infer(inputs);
+  EXPECT_EQ(outputs[0].shape, (Shape{2, 16, 4 * 32}));
+  EXPECT_EQ(op.cost(inputs, outputs).flops, 2 * 2.0 * 2 * 16 * 16 * 4 * 32);
 }
 
 TEST(Attention, RefusesPackedSequencesWithoutOffsetsOrALength) {

@@ -20,7 +20,8 @@ inline std::vector<std::vector<double>> attention_reference(const std::vector<Ho
   const Shape& shape = in[0].desc.shape;
   const bool packed = a.max_length > 0;
   const std::int64_t batch = in[1].desc.shape[0], length = packed ? a.max_length : shape[1];
-  const std::int64_t heads = a.heads, depth = shape[-1] / (3 * heads), tokens = shape.count() / shape[-1];
+  const std::int64_t heads = a.heads, kv_heads = a.kv_heads > 0 ? a.kv_heads : heads;
+  const std::int64_t depth = shape[-1] / (heads + 2 * kv_heads), tokens = shape.count() / shape[-1];
   const auto first = [&](std::int64_t b) {
     return packed ? static_cast<std::int64_t>(in[3].values[static_cast<std::size_t>(b)]) : b * length;
   };
@@ -34,7 +35,8 @@ inline std::vector<std::vector<double>> attention_reference(const std::vector<Ho
     };
   }
   const auto at = [&](std::int64_t b, std::int64_t t, std::int64_t part, std::int64_t h, std::int64_t d) {
-    return in[0].values[static_cast<std::size_t>((((first(b) + t) * 3 + part) * heads + h) * depth + d)];
+    const std::int64_t head = part == 0 ? h : heads + (part - 1) * kv_heads + h / (heads / kv_heads);
+    return in[0].values[static_cast<std::size_t>((first(b) + t) * shape[-1] + head * depth + d)];
   };
   std::vector<double> out(static_cast<std::size_t>(tokens * heads * depth));
   std::vector<double> lse(static_cast<std::size_t>(batch * heads * length));

@@ -56,7 +56,7 @@ class AttentionKernel final : public Kernel {
       const auto* qkv = static_cast<const T*>(args.inputs[Op::qkv]);
       auto* out = static_cast<T*>(args.outputs[0]);
       auto* lse = static_cast<float*>(args.outputs[1]);
-      for_heads(shape_, threads_, scratch_floats(), args.workspace,
+      for_heads(shape_, shape_.heads, threads_, scratch_floats(), args.workspace,
                 [&](std::int64_t b, std::int64_t h, Scratch scratch) {
                   run_head(qkv, {places, lengths, b}, mask, h, scratch, out, lse + shape_.mask_row(b, h, 0));
                 });

@@ -70,7 +70,7 @@ class AttentionGradKernel final : public Kernel {
       : attributes_(context.op_as<AttentionGrad>().attrs()),
         dtype_(context.inputs[Op::qkv].dtype),
         shape_(attributes_, context.inputs),
-        threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.heads)) {}
+        threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.kv_heads)) {}
 
   std::size_t workspace_bytes() const override {
     return visit_floating(dtype_, [&](auto zero) {
@@ -97,28 +97,45 @@ class AttentionGradKernel final : public Kernel {
     const auto* dout = static_cast<const T*>(args.inputs[Op::dout]);
     auto* dqkv = static_cast<T*>(args.outputs[0]);
     using Head = HeadScratch<Operands<T>>;
-    for_heads(s, threads_, Head::floats(s), args.workspace, [&](std::int64_t b, std::int64_t h, Scratch memory) {
-      const Head head(s, memory);
-      const SequenceRange sequence(places, lengths, b);
-      load(qkv, out, dout, sequence, h, head);
-      if (s.causal) clear_sums(head, sequence.valid);
-      for_tiles(sequence.valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
-        for_tiles(s.keys_until(q0 + rows, sequence.valid), s.key_tile, [&](std::int64_t k0, std::int64_t keys) {
-          run_tile(head, mask, lse + s.mask_row(b, h, q0), s.mask_row(b, h, q0), {q0, rows}, {k0, keys});
+    // One task for the query heads that share a key head: they add to its gradients in turn.
+    for_heads(
+        s, s.kv_heads, threads_, Head::floats(s), args.workspace,
+        [&](std::int64_t b, std::int64_t kv_head, Scratch memory) {
+          const Head head(s, memory);
+          const SequenceRange sequence(places, lengths, b);
+          const std::int64_t first = kv_head * s.group();
+          load_keys(qkv, sequence, first, head);
+          if (sums_begin_at_zero()) clear_sums(head, sequence.valid);
+          for (std::int64_t h = first; h < first + s.group(); ++h) {
+            load_queries(qkv, out, dout, sequence, h, head);
+            for_tiles(sequence.valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
+              for_tiles(s.keys_until(q0 + rows, sequence.valid), s.key_tile, [&](std::int64_t k0, std::int64_t keys) {
+                run_tile(head, mask, lse + s.mask_row(b, h, q0), s.mask_row(b, h, q0), {q0, rows}, {k0, keys});
+              });
+            });
+            store(head.dq, s.scale, sequence, dqkv + s.qkv_offset(sequence.first, h, 0));
+          }
+          store(head.dk, s.scale, sequence, dqkv + s.qkv_offset(sequence.first, first, 1));
+          store(head.dv, 1.0f, sequence, dqkv + s.qkv_offset(sequence.first, first, 2));
         });
-      });
-      store(head, sequence, h, dqkv);
-    });
     clear_tail(places, s.tokens, s.row_stride(), dqkv);
   }
 
   template <typename T, typename Packed>
-  void load(const T* qkv, const T* out, const T* dout, const SequenceRange& sequence, std::int64_t h,
-            const HeadScratch<Packed>& head) const {
+  void load_keys(const T* qkv, const SequenceRange& sequence, std::int64_t h, const HeadScratch<Packed>& head) const {
+    const AttentionShape& s = shape_;
+    const T* k = qkv + s.qkv_offset(sequence.first, h, 1);
+    Packed::pack_tokens(k, s.row_stride(), sequence.valid, s, head.k_tokens);
+    Packed::pack_columns(k, s.row_stride(), sequence.valid, s, head.k_columns);
+    Packed::pack_columns(qkv + s.qkv_offset(sequence.first, h, 2), s.row_stride(), sequence.valid, s, head.v_columns);
+  }
+
+  template <typename T, typename Packed>
+  void load_queries(const T* qkv, const T* out, const T* dout, const SequenceRange& sequence, std::int64_t h,
+                    const HeadScratch<Packed>& head) const {
     const AttentionShape& s = shape_;
     const std::int64_t first = sequence.first, valid = sequence.valid;
     const T* q = qkv + s.qkv_offset(first, h, 0);
-    const T* k = qkv + s.qkv_offset(first, h, 1);
     const T* dout_head = dout + s.out_offset(first, h);
     Packed::pack_rows(q, s.row_stride(), valid, s, head.q);
     Packed::pack_rows(dout_head, s.out_stride(), valid, s, head.dout);
@@ -126,9 +143,6 @@ class AttentionGradKernel final : public Kernel {
       Packed::pack_tokens(q, s.row_stride(), valid, s, head.q_tokens);
       Packed::pack_tokens(dout_head, s.out_stride(), valid, s, head.dout_tokens);
     }
-    Packed::pack_tokens(k, s.row_stride(), valid, s, head.k_tokens);
-    Packed::pack_columns(k, s.row_stride(), valid, s, head.k_columns);
-    Packed::pack_columns(qkv + s.qkv_offset(first, h, 2), s.row_stride(), valid, s, head.v_columns);
     for (std::int64_t t = 0; t < valid; ++t) {
       const T* out_row = out + s.out_offset(first + t, h);
       const T* dout_row = dout_head + t * s.out_stride();
@@ -139,7 +153,9 @@ class AttentionGradKernel final : public Kernel {
     }
   }
 
-  /// The sums of keys; with causal attention the first query differs from key to key.
+  /// Whether the keys' sums do not begin with the first tile of queries: with causal attention that differs from key to
+  /// key, and several query heads add to them.
+  bool sums_begin_at_zero() const { return shape_.causal || shape_.group() > 1; }
   template <typename Packed>
   void clear_sums(const HeadScratch<Packed>& head, std::int64_t valid) const {
     for (float* sums : {head.dk, head.dv}) std::fill(sums, sums + valid * shape_.padded_depth, 0.0f);
@@ -172,7 +188,7 @@ class AttentionGradKernel final : public Kernel {
                            head.delta[q.first + r], s.keys_seen(q.first + r, k.first, k.count), padded);
     }
     // Products over the tile's queries, then one over its keys.
-    const bool adds = s.causal || q.first > 0;  // accumulates over tiles of queries
+    const bool adds = sums_begin_at_zero() || q.first > 0;  // accumulates over tiles of queries
     const std::int64_t width = s.padded_depth;
     const std::int64_t queries = Packed::elements(q.count);
     const std::int64_t first_query = Packed::elements(q.first) * width;
@@ -187,20 +203,15 @@ class AttentionGradKernel final : public Kernel {
                     k.first > 0});
   }
 
-  template <typename Packed, typename T>
-  void store(const HeadScratch<Packed>& head, const SequenceRange& sequence, std::int64_t h, T* dqkv) const {
+  /// One head's part of the gradient, times `factor`.
+  template <typename T>
+  void store(const float* gradient, float factor, const SequenceRange& sequence, T* to) const {
     const AttentionShape& s = shape_;
-    const float scales[] = {s.scale, s.scale, 1.0f};
-    const float* gradients[] = {head.dq, head.dk, head.dv};
-    for (int part = 0; part < 3; ++part) {
-      T* to = dqkv + s.qkv_offset(sequence.first, h, part);
-      for (std::int64_t t = 0; t < sequence.padded; ++t, to += s.row_stride()) {
-        const float* from = gradients[part] + t * s.padded_depth;
-        const float factor = scales[part];
-        for_channels(s.depth, [&](std::int64_t d, auto access) {
-          access.store(to + d, t < sequence.valid ? factor * access.load(from + d) : f32x16{});
-        });
-      }
+    for (std::int64_t t = 0; t < sequence.padded; ++t, to += s.row_stride()) {
+      const float* from = gradient + t * s.padded_depth;
+      for_channels(s.depth, [&](std::int64_t d, auto access) {
+        access.store(to + d, t < sequence.valid ? factor * access.load(from + d) : f32x16{});
+      });
     }
   }
 

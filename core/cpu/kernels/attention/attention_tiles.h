@@ -20,10 +20,10 @@ struct AttentionShape : AttentionDims {
   /// The problem of an op, or of its gradient, with these attributes and inputs.
   AttentionShape(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs);
 
-  std::int64_t row_stride() const { return 3 * heads * depth; }                  // elements between tokens of qkv
-  std::int64_t out_stride() const { return heads * depth; }                      // and of out
+  std::int64_t row_stride() const { return qkv_width(); }                        // elements between tokens of qkv
+  std::int64_t out_stride() const { return out_width(); }                        // and of out
   std::int64_t qkv_offset(std::int64_t token, std::int64_t h, int part) const {  // part: 0 q, 1 k, 2 v
-    return token * row_stride() + (part * heads + h) * depth;
+    return token * row_stride() + part_begin(part, h);
   }
   std::int64_t out_offset(std::int64_t token, std::int64_t h) const { return token * out_stride() + h * depth; }
   std::int64_t mask_row(std::int64_t b, std::int64_t h, std::int64_t query) const {
@@ -73,17 +73,17 @@ class Scratch {
   float* next_;
 };
 
-/// Calls body(sequence, head, scratch) for every head of every sequence; each of the `threads` has `scratch_floats` of
-/// `workspace`.
+/// Calls body(sequence, head, scratch) for each of `heads` of every sequence; each of the `threads` has
+/// `scratch_floats` of `workspace`.
 template <typename Body>
-void for_heads(const AttentionShape& s, std::int64_t threads, std::int64_t scratch_floats, void* workspace,
-               Body&& body) {
+void for_heads(const AttentionShape& s, std::int64_t heads, std::int64_t threads, std::int64_t scratch_floats,
+               void* workspace, Body&& body) {
   parallel_for(threads, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t part = first; part < last; ++part) {
       float* scratch = static_cast<float*>(workspace) + part * scratch_floats;
       // Interleaved, so that sequences of different lengths spread over the threads.
-      for (std::int64_t task = part; task < s.batch * s.heads; task += threads) {
-        body(task / s.heads, task % s.heads, Scratch(scratch));
+      for (std::int64_t task = part; task < s.batch * heads; task += threads) {
+        body(task / heads, task % heads, Scratch(scratch));
       }
     }
   });

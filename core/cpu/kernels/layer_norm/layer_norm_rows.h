@@ -117,19 +117,21 @@ class ChannelPartials {
       }
     });
   }
+  /// dbeta: null for a norm without an offset.
   void reduce(const float* partials, float* dgamma, float* dbeta) const {
-    std::copy(partials, partials + width_, dgamma);
-    std::copy(partials + width_, partials + 2 * width_, dbeta);
-    for (std::int64_t part = 1; part < parts_; ++part) {
-      const float* more = partials + 2 * part * width_;
-      for (std::int64_t c = 0; c < width_; ++c) {
-        dgamma[c] += more[c];
-        dbeta[c] += more[width_ + c];
-      }
-    }
+    add_parts(partials, dgamma);
+    if (dbeta != nullptr) add_parts(partials + width_, dbeta);
   }
 
  private:
+  void add_parts(const float* partials, float* sums) const {
+    std::copy(partials, partials + width_, sums);
+    for (std::int64_t part = 1; part < parts_; ++part) {
+      const float* more = partials + 2 * part * width_;
+      for (std::int64_t c = 0; c < width_; ++c) sums[c] += more[c];
+    }
+  }
+
   std::int64_t width_;
   std::int64_t parts_;
 };

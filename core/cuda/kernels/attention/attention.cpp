@@ -70,15 +70,15 @@ class FlashKernel : public Kernel {
     bind_parts(args.inputs[Op::qkv]);
     pointers_.insert(pointers_.end(), 2, args.inputs[Op::lengths]);
     if (e_.packed) {
-      bind_offsets(sequences, 3 * e_.part_offset(), qkv_offsets_.as<std::int32_t>(args.workspace));
-      bind_offsets(sequences, e_.part_offset(), out_offsets_.as<std::int32_t>(args.workspace));
+      bind_offsets(sequences, e_.qkv_width(), qkv_offsets_.as<std::int32_t>(args.workspace));
+      bind_offsets(sequences, e_.out_width(), out_offsets_.as<std::int32_t>(args.workspace));
     }
     if (attributes_.dropout > 0) bind_dropout(args.inputs[Op::rng], args.workspace);
   }
   void bind(void* pointer) { pointers_.push_back(pointer); }
   /// Binds q, k and v, or their gradients, at their addresses in the first token.
   void bind_parts(void* tokens) {
-    for (int part = 0; part < 3; ++part) bind(static_cast<std::byte*>(tokens) + e_.bytes(part * e_.part_offset()));
+    for (int part = 0; part < 3; ++part) bind(static_cast<std::byte*>(tokens) + e_.bytes(e_.part_begin(part, 0)));
   }
   void run_graph(void* workspace) { graph_.run(pointers_, graph_workspace_.in(workspace)); }
 
@@ -129,7 +129,7 @@ class FlashAttentionKernel final : public FlashKernel {
     bind(args.outputs[0]);
     bind(args.outputs[1]);
     run_graph(args.workspace);
-    clear_padded_tokens(device_, e_, e_.part_offset(), sequences, args.outputs[0]);
+    clear_padded_tokens(device_, e_, e_.out_width(), sequences, args.outputs[0]);
     clear_padded_lse(device_, e_, sequences.lengths, static_cast<float*>(args.outputs[1]));
   }
 };
@@ -148,7 +148,7 @@ class FlashAttentionGradKernel final : public FlashKernel {
     bind(args.inputs[Op::lse]);
     bind_parts(args.outputs[0]);
     run_graph(args.workspace);
-    clear_padded_tokens(device_, e_, 3 * e_.part_offset(), sequences, args.outputs[0]);
+    clear_padded_tokens(device_, e_, e_.qkv_width(), sequences, args.outputs[0]);
   }
 };
 
@@ -212,7 +212,7 @@ std::vector<TensorDesc> forward_inputs(const KernelContext& context, const Atten
   const auto first = context.inputs.first(std::min(context.inputs.size(), offsets_input));
   std::vector<TensorDesc> inputs(first.begin(), first.end());
   if (!e.packed) return inputs;
-  inputs[Attention::qkv].shape = Shape{e.batch * e.length, 3 * e.part_offset()};
+  inputs[Attention::qkv].shape = Shape{e.batch * e.length, e.qkv_width()};
   inputs.push_back(context.inputs.back());
   return inputs;
 }
@@ -251,7 +251,7 @@ std::string refuse_flash(const KernelContext& context, const Device& device, con
   }
   if (!e.packed) return {};
   if (cudnnGetVersion() < packs_sequences) return "packed sequences need cuDNN 9.18";
-  const bool fits = e.batch * e.length * 3 * e.part_offset() <= std::numeric_limits<std::int32_t>::max();
+  const bool fits = e.batch * e.length * e.qkv_width() <= std::numeric_limits<std::int32_t>::max();
   return fits ? std::string{} : "offsets beyond 32 bits";
 }
 

@@ -6,11 +6,12 @@ namespace ptrain::cuda {
 namespace {
 
 /// [B,heads,S,D] where the D elements of a head are contiguous in tokens of `width` elements.
-TensorLayout heads_layout(const AttentionExtents& e, std::int64_t width) {
-  return {e.dtype, {e.batch, e.heads, e.length, e.depth}, {e.length * width, e.depth, width, 1}};
+TensorLayout heads_layout(const AttentionExtents& e, std::int64_t heads, std::int64_t width) {
+  return {e.dtype, {e.batch, heads, e.length, e.depth}, {e.length * width, e.depth, width, 1}};
 }
-TensorLayout qkv_layout(const AttentionExtents& e) { return heads_layout(e, 3 * e.part_offset()); }
-TensorLayout out_layout(const AttentionExtents& e) { return heads_layout(e, e.part_offset()); }
+TensorLayout query_layout(const AttentionExtents& e) { return heads_layout(e, e.heads, e.qkv_width()); }
+TensorLayout key_layout(const AttentionExtents& e) { return heads_layout(e, e.kv_heads, e.qkv_width()); }
+TensorLayout out_layout(const AttentionExtents& e) { return heads_layout(e, e.heads, e.out_width()); }
 TensorLayout lse_layout(const AttentionExtents& e) {
   return {DType::f32, {e.batch, e.heads, e.length, 1}, {e.heads * e.length, e.length, 1, 1}};
 }
@@ -60,7 +61,8 @@ void declare_dropout(CudnnGraph& graph, const AttentionExtents& e, const Attenti
 DeclaredInputs declare_inputs(CudnnGraph& graph, const AttentionExtents& e, const AttentionAttributes& attributes) {
   const TensorLayout lengths{DType::i32, {e.batch, 1, 1, 1}, {1, 1, 1, 1}};
   CudnnGraph::AttentionInputs inputs;
-  for (auto* part : {&inputs.q, &inputs.k, &inputs.v}) *part = graph.input(qkv_layout(e));
+  inputs.q = graph.input(query_layout(e));
+  for (auto* part : {&inputs.k, &inputs.v}) *part = graph.input(key_layout(e));
   for (auto* part : {&inputs.query_lengths, &inputs.key_lengths}) *part = graph.input(lengths);
   const RaggedTensors ragged(graph, e);
   for (const auto part : {inputs.q, inputs.k, inputs.v}) ragged.lies_in_qkv(part);
@@ -90,10 +92,9 @@ CudnnGraph attention_grad_graph(const CudnnTarget& target, const AttentionExtent
   const auto out = graph.input(out_layout(e)), dout = graph.input(out_layout(e)), lse = graph.input(lse_layout(e));
   for (const auto tensor : {out, dout}) ragged.lies_in_out(tensor);
   const auto gradients = graph.attention_grad(inputs, out, dout, lse, deterministic);
-  for (const auto gradient : {gradients.dq, gradients.dk, gradients.dv}) {
-    graph.output(gradient, qkv_layout(e));
-    ragged.lies_in_qkv(gradient);
-  }
+  graph.output(gradients.dq, query_layout(e));
+  for (const auto gradient : {gradients.dk, gradients.dv}) graph.output(gradient, key_layout(e));
+  for (const auto gradient : {gradients.dq, gradients.dk, gradients.dv}) ragged.lies_in_qkv(gradient);
   return graph;
 }
 

@@ -50,11 +50,12 @@ __global__ void seed_kernel(std::uint32_t stream, const std::int64_t* rng, std::
   *offset = 0;
 }
 
-/// Address of element i of heads [parts][B,heads,S,D] in the tokens [B,S,parts,heads,D] or [T,parts,heads,D]; none for
-/// padding elements of packed sequences.
+/// Address of element i of heads [parts][B,heads,S,D] in the tokens of qkv (3 parts) or out; none for padding elements
+/// of packed sequences.
 struct TokenPlace {
   std::int64_t at;
   bool valid;
+  std::int64_t readers = 1;  // query heads that read the element, if this is the first of them, else 0
 
   __device__ TokenPlace(const AttentionExtents& e, int parts, const AttentionSequences& sequences, std::int64_t i) {
     const std::int64_t d = i % e.depth;
@@ -64,7 +65,9 @@ struct TokenPlace {
     const std::int64_t head = i % e.heads;
     i /= e.heads;
     const std::int64_t sequence = i % e.batch, part = i / e.batch;
-    at = (((sequences.places.begin(sequence) + token) * parts + part) * e.heads + head) * e.depth + d;
+    const std::int64_t width = parts == 1 ? e.out_width() : e.qkv_width();
+    at = (sequences.places.begin(sequence) + token) * width + e.part_begin(static_cast<int>(part), head) + d;
+    if (part > 0) readers = head % e.group() == 0 ? e.group() : 0;
     valid = token < sequences.lengths[sequence];
   }
 };
@@ -88,9 +91,15 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t count = parts * e.head_elements();
   for (std::int64_t i = grid_thread() * n; i < count; i += grid_threads() * n) {
     const TokenPlace place(e, parts, sequences, i);
-    if (!place.valid && e.packed) continue;
+    if (place.readers == 0 || (!place.valid && e.packed)) continue;
     float values[n] = {};
     if (place.valid) load(heads + i, values);
+    for (std::int64_t reader = 1; place.valid && reader < place.readers; ++reader) {
+      float more[n];
+      load(heads + i + reader * e.length * e.depth, more);
+#pragma unroll
+      for (int k = 0; k < n; ++k) values[k] += more[k];
+    }
     store(tokens + place.at, values);
   }
 }

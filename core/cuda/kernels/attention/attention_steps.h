@@ -22,8 +22,7 @@ struct AttentionExtents : AttentionDims {
 
   PTRAIN_HD std::int64_t rows() const { return batch * heads * length; }  // of scores
   PTRAIN_HD std::int64_t scores() const { return rows() * length; }
-  PTRAIN_HD std::int64_t head_elements() const { return rows() * depth; }  // elements of one of q, k, v
-  PTRAIN_HD std::int64_t part_offset() const { return heads * depth; }     // elements from q to k and from k to v
+  PTRAIN_HD std::int64_t head_elements() const { return rows() * depth; }  // of one of q, k, v by query heads
   std::size_t bytes(std::int64_t elements) const { return static_cast<std::size_t>(elements) * element_size(dtype); }
 };
 
@@ -46,10 +45,11 @@ void make_attention_mask(const Device& device, const AttentionExtents& e, const 
 void make_attention_seed(const Device& device, const AttentionAttributes& attributes, const void* rng,
                          std::int64_t* seed, std::int64_t* offset);
 
-/// heads [parts][B,heads,S,D] = tokens [B,S,parts,heads,D] or packed [T,parts,heads,D], 0 beyond the lengths.
+/// heads [parts][B,heads,S,D] = tokens [B,S,width] or packed [T,width], 0 beyond the lengths: for 3 parts of qkv, whose
+/// keys and values are repeated for each query head that reads them; for 1 part of out.
 void gather_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* tokens, void* heads);
-/// The reverse, with 0 beyond the lengths; tokens after packed sequences are unchanged.
+/// The reverse, with 0 beyond the lengths; what was repeated is added up. Tokens after packed sequences are unchanged.
 void spread_heads(const Device& device, const AttentionExtents& e, int parts, const AttentionSequences& sequences,
                   const void* heads, void* tokens);
 /// tokens [B,S,width] = 0 beyond the lengths, or packed [T,width] = 0 after the sequences.

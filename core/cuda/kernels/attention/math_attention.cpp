@@ -73,7 +73,7 @@ void MathAttention::run(const void* qkv, const AttentionSequences& sequences, co
   softmax_rows(device_, e_, sequences.lengths, scores, mask, mask_scale(attributes_), weights_.in(workspace), lse);
   out_gemm_->run({weights_.in(workspace), get_part(packed, e_, 2), out_.in(workspace)}, scratch);
   spread_heads(device_, e_, 1, sequences, out_.in(workspace), out);
-  if (e_.packed) clear_padded_tokens(device_, e_, e_.part_offset(), sequences, out);
+  if (e_.packed) clear_padded_tokens(device_, e_, e_.out_width(), sequences, out);
 }
 
 MathAttentionGrad::MathAttentionGrad(const KernelContext& context, Device& device,
@@ -117,7 +117,7 @@ void MathAttentionGrad::run(const void* qkv, const AttentionSequences& sequences
   dk_gemm_->run({dscores_.in(workspace), q, get_part(packed_gradients, e_, 1)}, scratch);
   dv_gemm_->run({weights_.in(workspace), gradient, get_part(packed_gradients, e_, 2)}, scratch);
   spread_heads(device_, e_, 3, sequences, packed_gradients, dqkv);
-  if (e_.packed) clear_padded_tokens(device_, e_, 3 * e_.part_offset(), sequences, dqkv);
+  if (e_.packed) clear_padded_tokens(device_, e_, e_.qkv_width(), sequences, dqkv);
 }
 
 }  // namespace ptrain::cuda

@@ -109,7 +109,7 @@ __device__ inline void grad_elements(const T* x, const float* gamma, RowStatisti
 }
 
 /// Sums of dy xhat and of dy over one part of the rows: partials[part][0 or 1][column]. Blocks of 32 columns by
-/// column_rows rows; each thread adds its rows in order.
+/// column_rows rows; each thread adds its rows in order. mean: null where it is 0 everywhere.
 inline constexpr int column_rows = 8;
 
 template <typename D, typename T, typename L>
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(warp* column_rows)
     for (std::int64_t r = rows * part / parts + threadIdx.y; r < rows * (part + 1) / parts; r += column_rows) {
       float d = to_float(dy[r * width + c]);
       if (low != nullptr) d += to_float(low[r * width + c]);
-      dgamma += d * ((to_float(x[r * width + c]) - mean[r]) * rstd[r]);
+      dgamma += d * ((to_float(x[r * width + c]) - (mean == nullptr ? 0.0f : mean[r])) * rstd[r]);
       dbeta += d;
     }
   }
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(warp* column_rows)
   partials[(2 * part + threadIdx.y) * width + c] = total;
 }
 
-/// Adds the parts in order.
+/// Adds the parts in order. dbeta: null for a norm without an offset.
 __global__ inline void add_parts_kernel(const float* partials, std::int64_t parts, std::int64_t width, float* dgamma,
                                         float* dbeta) {
   const std::int64_t c = grid_thread();
@@ -148,10 +148,11 @@ __global__ inline void add_parts_kernel(const float* partials, std::int64_t part
     beta_total += partials[(2 * part + 1) * width + c];
   }
   dgamma[c] = gamma_total;
-  dbeta[c] = beta_total;
+  if (dbeta != nullptr) dbeta[c] = beta_total;
 }
 
-/// Gradients of gamma and beta; the division of the rows depends only on their number.
+/// Gradients of gamma and beta; the division of the rows depends only on their number. Without means and offsets (RMS
+/// norm) both pointers are null.
 class ChannelGradients {
  public:
   ChannelGradients(std::int64_t rows, std::int64_t width)
