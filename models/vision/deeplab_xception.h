@@ -12,6 +12,7 @@ struct DeepLabXceptionSpec : ImageSpec {
   XceptionNorm norm = XceptionNorm::batch;
 };
 
+/// The spec for a configuration and data; dropout is that after the pyramid's projection (Fluid: 0.1).
 DeepLabXceptionSpec deeplab_xception_spec(XceptionNorm norm, const Config& config, const DatasetInfo& data);
 
 /// Logits [N, H, W, classes] at the size of the images. Features have a sixteenth of it; the decoder's low-level ones a
