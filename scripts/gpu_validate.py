@@ -109,10 +109,14 @@ class Ladder:
             self.say("no time" if not self.dead else "skipped", name)
             return False
         begin, log = time.monotonic(), self.logs / f"{name}.log"
-        with open(log, "wb") as output:
-            process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                       start_new_session=True, preexec_fn=die_with_parent, cwd=ROOT,
-                                       env={**self.environment, **environment})
+        try:
+            with open(log, "wb") as output:
+                process = subprocess.Popen(list(map(str, command)), stdout=output, stderr=subprocess.STDOUT,
+                                           stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent, cwd=ROOT,
+                                           env={**self.environment, **environment})
+        except OSError as error:
+            self.say("FAILED", name, str(error))
+            return False
         status = wait(process, seconds)
         for kill in (signal.SIGTERM, signal.SIGKILL):
             if status is None:
@@ -194,7 +198,8 @@ class Ladder:
                       key=lambda test: ("Training" in test, "Golden" in test, not re.match("DeviceMemory|RecordedSequence", test)))
 
     def contact(self):
-        self.step("nvidia_smi", 10, "nvidia-smi", "-q", "-i", "0")
+        if shutil.which("nvidia-smi"):
+            self.step("nvidia_smi", 10, "nvidia-smi", "-q", "-i", "0")
         if self.step("describe_gpu", 20, self.ptrain, "doctor", "--describe-gpu"):
             shutil.copy(self.logs / "describe_gpu.log", self.out / "device.json")
         tests = self.suites()
