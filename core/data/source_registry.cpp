@@ -117,12 +117,12 @@ std::vector<DataSourceRow> box_rows() {
   return {
       {{.name = "coco",
         .gives = {image},
-        .help =
-            "images with boxes in COCO's form: data.path/annotations/instances_{train,val}*.json (or data.train_file "
-            "and data.dev_file) and images in folders beside them; data.split.dev without val",
+        .help = "images with boxes and masks in COCO's form: data.path/annotations/instances_{train,val}*.json (or "
+                "data.train_file "
+                "and data.dev_file) and images in folders beside them; data.split.dev without val",
         .keys = keys,
         .can_split = true,
-        .targets = {tensor_names::annotations}},
+        .targets = {tensor_names::annotations, tensor_names::object_masks}},
        open_coco},
       {{.name = "voc",
         .gives = {image},
@@ -178,7 +178,7 @@ std::vector<DataSourceRow> other_rows() {
             "synthetic images, clips or text with classes, images with a class for each pixel or with boxes, clicks, "
             "or running tokens, all of them learnable; reads no file",
         .keys = {"data.synthetic_samples"},
-        .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations}},
+        .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations, tensor_names::object_masks}},
        open_synthetic},
   };
 }

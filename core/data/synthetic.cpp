@@ -201,7 +201,8 @@ RandomStream synthetic_stream(const DataSettings& settings, Split split, std::in
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {
   switch (settings.synthetic_kind) {
     case DataKind::image:
-      if (learns(settings.targets, tensor_names::masks) || learns(settings.targets, tensor_names::annotations)) {
+      if (learns(settings.targets, tensor_names::masks) ||
+          std::ranges::find(settings.targets, tensor_names::annotations) != settings.targets.end()) {
         return open_synthetic_shapes(settings, split);
       }
       return std::make_unique<SyntheticImages>(settings, split);

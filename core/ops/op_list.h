@@ -17,6 +17,7 @@
   OP(attention_grad)                \
   OP(avg_pool2d)                    \
   OP(avg_pool2d_grad)               \
+  OP(balanced_sample)               \
   OP(batch_norm)                    \
   OP(batch_norm_apply)              \
   OP(batch_norm_finalize)           \
@@ -43,6 +44,7 @@
   OP(conv2d_grad_input)             \
   OP(conv2d_grad_weight)            \
   OP(detect_objects)                \
+  OP(detect_regions)                \
   OP(dropout)                       \
   OP(dropout_add_layer_norm)        \
   OP(dropout_add_layer_norm_grad)   \
@@ -50,6 +52,7 @@
   OP(embedding)                     \
   OP(embedding_bag)                 \
   OP(embedding_grad)                \
+  OP(encode_boxes)                  \
   OP(expand)                        \
   OP(gather)                        \
   OP(gather_token)                  \
@@ -68,6 +71,8 @@
   OP(linear_grad_weight)            \
   OP(loss_gradient)                 \
   OP(loss_scale_update)             \
+  OP(mask_targets)                  \
+  OP(match_boxes)                   \
   OP(max_pool2d)                    \
   OP(max_pool2d_grad)               \
   OP(mean_squared_error)            \
@@ -85,6 +90,8 @@
   OP(resize_bilinear_grad)          \
   OP(rms_norm)                      \
   OP(rms_norm_grad)                 \
+  OP(roi_align)                     \
+  OP(roi_align_grad)                \
   OP(rotary_embedding)              \
   OP(rotary_table)                  \
   OP(scale)                         \

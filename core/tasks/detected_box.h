@@ -1,6 +1,8 @@
 // A detection, as metrics and predictions have it.
 #pragma once
 
+#include "core/data/boxes/rle.h"
+
 #include <array>
 #include <cstdint>
 
@@ -13,6 +15,7 @@ struct DetectedBox {
   std::int64_t category = 0;
   CocoBox box{};
   double score = 0;
+  RunLengths mask = {};  // where masks are matched, of the annotations' size
 };
 
 /// Objects are counted and drawn from this score on.

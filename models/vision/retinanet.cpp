@@ -89,7 +89,7 @@ class RetinaNetBuilder final : public ResNetBody {
     for (int i = 0; i < spec_.head_convolutions; ++i) {
       layers.push_back(shared_convolution(fmt::format("{}.conv.{}.0", name, i), spec_.width, {spec_.width, 3}, start));
     }
-    constexpr std::int64_t per_location = AnchorLevel::shapes_per_location;
+    constexpr std::int64_t per_location = 9;  // anchors
     layers.push_back(shared_convolution(name + "." + last, spec_.width, {per_location * outputs, 3}, start, last_bias));
     std::vector<ValueId> parts;
     for (std::size_t level = 0; level < levels.size(); ++level) {

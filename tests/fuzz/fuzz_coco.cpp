@@ -7,10 +7,10 @@
 #include <sstream>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  for (const int classes : {0, 91}) {
+  for (const ptrain::ObjectMasks masks : {ptrain::ObjectMasks::skip, ptrain::ObjectMasks::read}) {
     std::istringstream file(std::string(reinterpret_cast<const char*>(data), size));
     try {
-      ptrain::parse_coco(file, "fuzz", "", classes);
+      ptrain::parse_coco(file, "fuzz", "", masks == ptrain::ObjectMasks::read ? 91 : 0, masks);
     } catch (const ptrain::Error&) {
     }
   }

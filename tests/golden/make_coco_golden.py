@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Writes coco_map.json: seeded random annotations and detections, and pycocotools' twelve figures for them.
+"""Writes coco_map.json: seeded random annotations and detections, and pycocotools' twelve figures for them; and
+coco_masks.json, likewise with masks, and polygons with the run lengths that pycocotools makes of them.
 
-Usage: make_coco_golden.py [output.json]   (needs the packages numpy and pycocotools 2.0.11)
+Usage: make_coco_golden.py [folder]   (needs the packages numpy and pycocotools 2.0.11)
 
-A box is [image, category, x, y, width, height, area, crowd], a detection [image, category, x, y, width, height, score].
+A box is [image, category, x, y, width, height, area, crowd], a detection [image, category, x, y, width, height, score];
+of masks, [image, category, run lengths, area, crowd] and [image, category, run lengths, score].
 """
 import contextlib
 import io
@@ -12,9 +14,11 @@ import pathlib
 import sys
 
 import numpy as np
+from pycocotools import mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
+SIDE = 128  # px of images with masks
 LIMITS = [32 ** 2, 96 ** 2]  # areas that belong to both ranges
 
 
@@ -57,21 +61,66 @@ def only(case, annotations=None, detections=None):
     return case[0], case[1], case[2] if annotations is None else annotations, case[3] if detections is None else detections
 
 
-def figures(images, categories, annotations, detections):
+def figures(kind, images, categories, annotations, detections):
+    """`kind` names what is matched: annotations and detections are COCO's, but for the numbers of annotations."""
     truth, quiet = COCO(), io.StringIO()
     truth.dataset = {
-        "images": [{"id": image} for image in images], "categories": [{"id": one} for one in categories],
-        "annotations": [{"id": i + 1, "image_id": a[0], "category_id": a[1], "bbox": a[2:6], "area": a[6], "iscrowd": a[7]}
-                        for i, a in enumerate(annotations)]}
+        "images": [{"id": image, "height": SIDE, "width": SIDE} for image in images],
+        "categories": [{"id": one} for one in categories],
+        "annotations": [{"id": i + 1, **a} for i, a in enumerate(annotations)]}
     with contextlib.redirect_stdout(quiet):
         truth.createIndex()
-        results = [{"image_id": d[0], "category_id": d[1], "bbox": d[2:6], "score": d[6]} for d in detections]
-        found = truth.loadRes(results) if results else COCO()
-        evaluation = COCOeval(truth, found, "bbox")
+        found = truth.loadRes(detections) if detections else COCO()
+        evaluation = COCOeval(truth, found, kind)
         evaluation.evaluate()
         evaluation.accumulate()
         evaluation.summarize()
     return [float(figure) for figure in evaluation.stats]
+
+
+def box_case(images, categories, annotations, detections):
+    truth = [{"image_id": a[0], "category_id": a[1], "bbox": a[2:6], "area": a[6], "iscrowd": a[7]} for a in annotations]
+    found = [{"image_id": d[0], "category_id": d[1], "bbox": d[2:6], "score": d[6]} for d in detections]
+    return {"annotations": annotations, "detections": detections,
+            "figures": figures("bbox", images, categories, truth, found)}
+
+
+def encode(polygons, height, width):
+    return mask.merge(mask.frPyObjects(polygons, height, width))
+
+
+def make_mask(x, y, width, height):
+    """A polygon of ten corners within a box, at a quarter of its size."""
+    angles = np.arange(10) * 2 * np.pi / 10
+    corners = np.stack([x + width * (0.5 + 0.5 * np.cos(angles)), y + height * (0.5 + 0.5 * np.sin(angles * 1.1))], axis=1)
+    return encode([list(np.round(corners / 4, 2).ravel())], SIDE, SIDE)
+
+
+def mask_case(images, categories, annotations, detections):
+    masks = [make_mask(*a[2:6]) for a in annotations]
+    truth = [{"image_id": a[0], "category_id": a[1], "segmentation": m, "area": a[6] / 4, "iscrowd": a[7]}
+             for a, m in zip(annotations, masks)]
+    found = [{"image_id": d[0], "category_id": d[1], "segmentation": make_mask(*d[2:6]), "score": d[6]} for d in detections]
+    def counts(one):
+        return one["segmentation"]["counts"].decode()
+    return {"annotations": [[a["image_id"], a["category_id"], counts(a), a["area"], a["iscrowd"]] for a in truth],
+            "detections": [[d["image_id"], d["category_id"], counts(d), d["score"]] for d in found],
+            "figures": figures("segm", images, categories, truth, found)}
+
+
+def polygon_cases():
+    """Up to three polygons each, in and around images, some with a corner twice."""
+    random, cases = np.random.default_rng(0), []
+    for _ in range(60):
+        height, width = (int(side) for side in random.integers(1, 60, size=2))
+        polygons = []
+        for _ in range(random.integers(1, 4)):
+            corners = np.round(random.uniform(-8, 68, size=(int(random.integers(3, 9)), 2)), int(random.integers(0, 4)))
+            if random.random() < 0.3:
+                corners[1] = corners[0]
+            polygons.append([float(value) for value in corners.ravel()])
+        cases.append({"size": [height, width], "polygons": polygons, "counts": encode(polygons, height, width)["counts"].decode()})
+    return cases
 
 
 GAPS = [1, 2, 5, 44, 90]
@@ -89,13 +138,22 @@ CASES = {
 }
 
 
+MASK_CASES = {
+    "plain": draw(11, list(range(1, 9)), GAPS[:2], boxes=4, found=1.0, noise=0.1, steps=64, digits=1),
+    "crowds_and_empty_images": draw(12, list(range(1, 9)), GAPS[:2], boxes=4, found=1.0, noise=0.15, steps=16, crowds=0.3, empty=0.2, digits=1),
+}
+
+
+def write(path, cases):
+    lines = [f"{json.dumps(name)}: {json.dumps(content, separators=(',', ':'))}" for name, content in cases.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def main():
-    output = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("coco_map.json"))
-    lines = []
-    for name, case in CASES.items():
-        content = {"annotations": case[2], "detections": case[3], "figures": figures(*case)}
-        lines.append(f"{json.dumps(name)}: {json.dumps(content, separators=(',', ':'))}")
-    output.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
+    write(folder / "coco_map.json", {name: box_case(*case) for name, case in CASES.items()})
+    write(folder / "coco_masks.json", {"polygons": polygon_cases(),
+                                       **{name: mask_case(*case) for name, case in MASK_CASES.items()}})
 
 
 if __name__ == "__main__":

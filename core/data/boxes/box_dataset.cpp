@@ -21,7 +21,7 @@ class BoxDataset final : public Dataset {
     constexpr int usual_side = 512;
     info_ = photo_info(settings, annotated.class_names, place);
     info_.category_ids = std::move(annotated.category_ids);
-    info_.targets = {tensor_names::annotations};
+    info_.targets = settings.targets;
     info_.framing = ImageFraming::pad;
     info_.image_size = settings.image_size.value_or(usual_side);
     info_.orientation = ImageOrientation::stored;  // boxes are in pixels as stored
@@ -32,7 +32,10 @@ class BoxDataset final : public Dataset {
       notes_.push_back(fmt::format("{}: no image has a box to find, so mAP is undefined", place));
     }
     if (images_.empty()) fail("{}: has no image with a box that can be learnt", place);
-    for (const AnnotatedImage& image : images_) most_objects_ = std::max(most_objects_, image.objects.size());
+    for (const AnnotatedImage& image : images_) {
+      most_objects_ = std::max(most_objects_, image.objects.size());
+      most_runs_ = std::max(most_runs_, count_runs(image.objects));
+    }
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
@@ -42,6 +45,7 @@ class BoxDataset final : public Dataset {
     std::vector<TensorSpec> all = input_tensors(info_, form.size);
     all.push_back(placement_tensor());
     all.push_back(annotation_tensor(most_objects_));
+    if (wants_masks(info_.targets)) all.push_back(mask_tensor(most_runs_));
     return all;
   }
 
@@ -62,7 +66,9 @@ class BoxDataset final : public Dataset {
     if (flips_ && random.below(2) == 1) place.mirror = Mirror::horizontal;
     place_image(decoded, place, size, mean_colour(info_), scratch, out.at<std::uint8_t>(tensor_names::images));
     write_placement(place, out.at<float>(tensor_names::placements));
-    write_objects(image.objects, out.at<std::int64_t>(tensor_names::annotations));
+    std::vector<AnnotatedObject> objects = image.objects;
+    if (wants_masks(info_.targets)) write_masks(objects, out.at<std::int32_t>(tensor_names::object_masks));
+    write_objects(objects, out.at<std::int64_t>(tensor_names::annotations));
   }
 
   SampleOrigin origin(std::int64_t index) const override {
@@ -77,6 +83,7 @@ class BoxDataset final : public Dataset {
         hash = fnv1a64(fmt::format("{} {} {} {} {} {} {}", one.label, one.box[0], one.box[1], one.box[2], one.box[3],
                                    one.area, one.crowd),
                        hash);
+        if (!one.mask.empty()) hash = fnv1a64(one.mask, hash);
       }
     }
     return hash;
@@ -104,7 +111,7 @@ class BoxDataset final : public Dataset {
 
   std::vector<AnnotatedImage> images_;
   bool flips_;
-  std::size_t most_objects_ = 0;  // of an image
+  std::size_t most_objects_ = 0, most_runs_ = 0;  // of an image
 };
 
 }  // namespace

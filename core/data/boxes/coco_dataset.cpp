@@ -74,7 +74,8 @@ fs::path find_images(const fs::path& root, const fs::path& annotations, const An
 AnnotatedImages read_annotations(const DataSettings& settings, const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail("{}: cannot be opened", path.string());
-  AnnotatedImages annotated = parse_coco(file, path.string(), "", settings.classes);
+  const ObjectMasks masks = wants_masks(settings.targets) ? ObjectMasks::read : ObjectMasks::skip;
+  AnnotatedImages annotated = parse_coco(file, path.string(), "", settings.classes, masks);
   const fs::path folder = find_images(settings.path, path, annotated);
   for (AnnotatedImage& image : annotated.images) image.file = (folder / image.file).string();
   return annotated;

@@ -3,10 +3,12 @@
 
 #include "core/data/boxes/rle.h"
 #include "core/data/class_names.h"
+#include "core/data/image/resize.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -20,6 +22,7 @@ struct Annotation {
   std::int64_t image = 0, category = 0, number = 0;
   AnnotatedObject object;
   ImageSize mask;  // of run lengths
+  std::vector<Polygon> polygons;
 };
 
 struct Document {
@@ -30,7 +33,7 @@ struct Document {
 
 class CocoReader {
  public:
-  CocoReader(std::istream& file, const std::string& name) : name_(name) {
+  CocoReader(std::istream& file, const std::string& name, ObjectMasks masks) : name_(name), masks_(masks) {
     try {
       const json rest = json::parse(
           file, [this](int depth, json::parse_event_t event, json& parsed) { return keeps(depth, event, parsed); });
@@ -106,7 +109,8 @@ class CocoReader {
   }
 
   void add_annotation(const json& annotation, std::int64_t number, const std::string& where) {
-    Annotation made{read_id(annotation, "image_id", where), read_id(annotation, "category_id", where), number, {}, {}};
+    Annotation made{
+        read_id(annotation, "image_id", where), read_id(annotation, "category_id", where), number, {}, {}, {}};
     const auto box = annotation.find("bbox");
     const bool is_box = box != annotation.end() && box->is_array() && box->size() == 4 &&
                         std::ranges::all_of(*box, [](const json& one) { return one.is_number(); });
@@ -124,8 +128,15 @@ class CocoReader {
     if (mask != annotation.end() && mask->is_object()) {
       const RunLengths runs = parse_rle(*mask, where);
       made.mask = ImageSize(runs.height, runs.width);
+      if (masks_ == ObjectMasks::read) made.object.mask = format_run_lengths(runs.counts);
     } else if (mask != annotation.end() && mask->is_array()) {
-      for (const json& polygon : *mask) require_polygon(polygon, where);
+      for (const json& polygon : *mask) {
+        require_polygon(polygon, where);
+        if (masks_ == ObjectMasks::read) made.polygons.push_back(polygon.get<Polygon>());
+      }
+    }
+    if (masks_ == ObjectMasks::read && made.object.mask.empty() && made.polygons.empty()) {
+      fail("{}: has no segmentation; a model without masks learns from boxes alone", where);
     }
     document.annotations.push_back(made);
   }
@@ -139,6 +150,7 @@ class CocoReader {
   static constexpr int most_depth = 64;
 
   const std::string& name_;
+  ObjectMasks masks_;
   std::string section_;
   std::map<std::string, std::int64_t> sections_;  // items of each so far
 };
@@ -163,10 +175,27 @@ std::map<std::int64_t, std::int32_t> number_classes(const Document& document, in
   return labels;
 }
 
+/// The mask of polygons as text. Their size is bounded, since each of their pixels is visited.
+std::string draw_polygons(const std::vector<Polygon>& polygons, const AnnotatedImage& image, const std::string& where) {
+  constexpr double margin = 4;  // times the image's longer side
+  if (static_cast<std::uint64_t>(image.width) * static_cast<std::uint64_t>(image.height) > most_pixels) {
+    fail("{}: segmentation: the image has {}x{} px, masks are of up to {} px", where, image.width, image.height,
+         most_pixels);
+  }
+  const double most = margin * std::max(image.width, image.height);
+  for (const Polygon& polygon : polygons) {
+    for (const double one : polygon) {
+      if (!(std::abs(one) <= most)) fail("{}: segmentation: a corner at {} px is far outside the image", where, one);
+    }
+  }
+  return format_run_lengths(rasterize(polygons, image.height, image.width).counts);
+}
+
 }  // namespace
 
-AnnotatedImages parse_coco(std::istream& file, const std::string& name, const std::string& folder, int classes) {
-  Document document = std::move(CocoReader(file, name).document);
+AnnotatedImages parse_coco(std::istream& file, const std::string& name, const std::string& folder, int classes,
+                           ObjectMasks masks) {
+  Document document = std::move(CocoReader(file, name, masks).document);
   if (document.images.empty()) fail("{}: has no images", name);
   if (document.categories.empty()) fail("{}: has no categories", name);
   AnnotatedImages made;
@@ -185,7 +214,12 @@ AnnotatedImages parse_coco(std::istream& file, const std::string& name, const st
            ImageSize(image->second.height, image->second.width));
     }
     one.object.label = label->second;
-    image->second.objects.push_back(one.object);
+    if (!one.polygons.empty()) {
+      const std::string where = fmt::format("{}: annotation {}", name, one.number);
+      one.object.mask = draw_polygons(one.polygons, image->second, where);
+      one.polygons.clear();
+    }
+    image->second.objects.push_back(std::move(one.object));
   }
   for (auto& [id, image] : document.images) {
     image.file = (std::filesystem::path(folder) / image.file).string();

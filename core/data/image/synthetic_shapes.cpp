@@ -1,4 +1,5 @@
-// Synthetic images of squares, discs and triangles under noise, with a mask or with boxes; each class has a form and a
+// Synthetic images of squares, discs and triangles under noise, with a mask or with boxes, and each
+// figure's mask; each class has a form and a
 // colour of its own.
 #include "core/data/boxes/annotated_images.h"
 #include "core/data/image/framing.h"
@@ -71,6 +72,7 @@ class SyntheticShapes final : public Dataset {
     if (has_masks()) return with_masks(std::move(all), info_);
     all.push_back(placement_tensor());
     all.push_back(annotation_tensor(most_figures));
+    if (wants_masks(info_.targets)) all.push_back(mask_tensor(count_most_runs(form.size.value_or(info_.image_size))));
     return all;
   }
 
@@ -80,7 +82,9 @@ class SyntheticShapes final : public Dataset {
     const std::vector<Figure> figures = draw(stream, size);
     paint(figures, stream, size, out.at<std::uint8_t>(tensor_names::images));
     if (has_masks()) return write_mask(figures, size, out.at<std::int32_t>(tensor_names::masks));
-    write_boxes(figures, out.at<std::int64_t>(tensor_names::annotations));
+    std::vector<AnnotatedObject> objects = annotate(figures, size);
+    if (wants_masks(info_.targets)) write_masks(objects, out.at<std::int32_t>(tensor_names::object_masks));
+    write_objects(objects, out.at<std::int64_t>(tensor_names::annotations));
     write_placement(fit_inside(size, size), out.at<float>(tensor_names::placements));
   }
 
@@ -134,14 +138,32 @@ class SyntheticShapes final : public Dataset {
     }
   }
 
-  static void write_boxes(const std::vector<Figure>& figures, std::span<std::int64_t> rows) {
+  std::vector<AnnotatedObject> annotate(const std::vector<Figure>& figures, ImageSize size) const {
     std::vector<AnnotatedObject> objects;
     for (const Figure& one : figures) {
       const auto left = static_cast<double>(one.left), top = static_cast<double>(one.top);
       const auto side = static_cast<double>(one.side);
       objects.push_back({one.shape, {left, top, side, side}, side * side});
+      if (wants_masks(info_.targets)) add_mask(one, size, objects.back());
     }
-    write_objects(objects, rows);
+    return objects;
+  }
+
+  /// The pixels of a figure, which has more area without them.
+  static void add_mask(const Figure& figure, ImageSize size, AnnotatedObject& object) {
+    std::vector<std::uint8_t> pixels;
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) pixels.push_back(figure.covers(x, y) ? 1 : 0);
+    }
+    const RunLengths mask = encode_mask(pixels, size.height, size.width);
+    object.mask = format_run_lengths(mask.counts);
+    object.area = static_cast<double>(mask.area());
+  }
+
+  /// A figure has at most two runs in each of its columns, which are half of the image's, and one before them.
+  static std::size_t count_most_runs(ImageSize size) {
+    constexpr std::size_t others = 4;
+    return most_figures * (static_cast<std::size_t>(size.shorter_side()) + others);
   }
 
   DataSettings settings_;

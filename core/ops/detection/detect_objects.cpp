@@ -3,11 +3,17 @@
 #include "core/ops/require.h"
 
 namespace ptrain {
+namespace {
+
+constexpr std::int32_t most_per_level = 1 << 14;
+
+}  // namespace
 
 std::string DetectObjects::attributes() const {
   const DetectionAttributes& a = attrs();
-  return fmt::format("levels={} image={:g}x{:g} score={:g} per_level={} overlap={:g} per_image={}", a.anchors.levels,
-                     a.height, a.width, a.score, a.per_level, a.overlap, a.per_image);
+  return fmt::format("levels={} image={:g}x{:g} score={:g} per_level={} overlap={:g}{} per_image={} least_side={:g}",
+                     a.anchors.levels, a.height, a.width, a.score, a.per_level, a.overlap,
+                     a.within == SuppressWithin::levels ? " within_levels" : "", a.per_image, a.least_side);
 }
 
 std::vector<TensorDesc> DetectObjects::infer(std::span<const TensorDesc> inputs) const {
@@ -19,7 +25,8 @@ std::vector<TensorDesc> DetectObjects::infer(std::span<const TensorDesc> inputs)
           inputs[logits].to_string());
   require(shape[1] * shape[2] < std::int64_t{1} << 32, "logits: more candidates than 32 bits can number");
   require_desc(inputs[deltas], {inputs[logits].dtype, Shape{shape[0], shape[1], 4}}, "deltas");
-  require(a.per_level >= 1 && a.per_level <= 1024 && a.per_image >= 1, "expected 1 to 1024 candidates per level");
+  require(a.per_level >= 1 && a.per_level <= most_per_level && a.per_image >= 1,
+          "expected 1 to {} candidates per level, got {}", most_per_level, a.per_level);
   return {{DType::f32, Shape{shape[0], a.per_image, columns}}};
 }
 

@@ -6,13 +6,18 @@
 
 namespace ptrain {
 
+/// Which boxes are left out when they overlap a better one: those of its class, or those of its feature map.
+enum class SuppressWithin { classes, levels };
+
 struct DetectionAttributes {
   AnchorGrid anchors;
   float width = 0, height = 0;    // px, of the image that boxes are clipped to
-  float score = 0.05f;            // lowest score, exclusive
+  float score = 0.05f;            // lowest score, exclusive; -1: any
   std::int32_t per_level = 1000;  // best candidates of a feature map
-  float overlap = 0.5f;           // largest intersection over union of two objects of one class
+  float overlap = 0.5f;           // largest intersection over union of two objects
   std::int32_t per_image = 300;   // objects
+  float least_side = 0;           // px, of boxes
+  SuppressWithin within = SuppressWithin::classes;
 };
 
 /// inputs:  logits [N, A, K] of A anchors and K classes; deltas [N, A, 4] (BoxDeltas).
@@ -20,7 +25,8 @@ struct DetectionAttributes {
 ///          and have class -1.
 /// As torchvision's RetinaNet: candidates are pairs of an anchor and a class whose logistic score is above `score`, the
 /// best of each level; boxes are decoded and clipped; of each class, a box that overlaps a better one is left out
-/// (greedy non-maximum suppression). Equal scores are ordered by anchor and class. NaN is no candidate.
+/// (greedy non-maximum suppression). Equal scores are ordered by anchor and class. NaN is no candidate. With one class,
+/// any score and suppression within levels they are the proposals of torchvision's region proposal network.
 class DetectObjects final : public OpWith<DetectionAttributes> {
  public:
   enum Input { logits, deltas };

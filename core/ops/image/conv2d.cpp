@@ -94,6 +94,19 @@ std::vector<TensorDesc> Conv2dGradInput::infer(std::span<const TensorDesc> input
   return {{inputs[dy].dtype, attributes_.input_shape}};
 }
 
+void Conv2dGradInput::gradient(GradientBuilder& builder) const {
+  const ValueId gradient = builder.output_gradient(0);
+  if (builder.needs_gradient(w)) {
+    auto op = std::make_shared<Conv2dGradWeight>(
+        Conv2dGradWeight::Attributes{attributes_.conv, builder.desc(builder.input(w))});
+    builder.set_input_gradient(w, builder.emit(std::move(op), {gradient, builder.input(dy)})[0]);
+  }
+  if (builder.needs_gradient(dy)) {
+    auto op = std::make_shared<Conv2d>(attributes_.conv);
+    builder.set_input_gradient(dy, builder.emit(std::move(op), {gradient, builder.input(w)})[0]);
+  }
+}
+
 Cost Conv2dGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
   return {count_flops(inputs[dy].shape, inputs[w].shape), traffic(inputs, outputs)};
 }

@@ -49,7 +49,7 @@ struct Conv2dGradInputAttributes {
 };
 
 /// Inputs: dy[N,P,Q,K]; w[K,R,S,C/groups] of any floating dtype. Output: dx of the convolution's input shape, in dy's
-/// dtype.
+/// dtype. As a layer by itself it is the transposed convolution from K to C channels (torch.nn.ConvTranspose2d).
 class Conv2dGradInput final : public OpWith<Conv2dGradInputAttributes> {
  public:
   enum Input { dy, w };
@@ -58,6 +58,7 @@ class Conv2dGradInput final : public OpWith<Conv2dGradInputAttributes> {
   std::string_view type() const override { return "conv2d_grad_input"; }
   std::string attributes() const override { return attributes_.conv.to_string(); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
   AmpClass amp_class() const override { return AmpClass::white; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };

@@ -17,6 +17,9 @@ struct CornerBox {
   PTRAIN_HD_INLINE float area() const { return width() * height(); }
 };
 
+/// Four adjacent numbers.
+PTRAIN_HD_INLINE CornerBox read_corners(const float* from) { return {from[0], from[1], from[2], from[3]}; }
+
 /// Differences of a box from an anchor: of the centres in the anchor's sizes, of the logarithms of the sizes (Girshick
 /// et al. 2014).
 struct BoxDeltas {
@@ -39,6 +42,30 @@ PTRAIN_HD_INLINE BoxDeltas encode_box(const CornerBox& box, const CornerBox& anc
           logf(box.height() / height)};
 }
 
+/// Factors of the differences of centres and of sizes, which bring them to similar magnitudes.
+struct BoxWeights {
+  float centre = 1, size = 1;
+};
+PTRAIN_HD_INLINE BoxDeltas operator*(const BoxDeltas& deltas, const BoxWeights& weights) {
+  return {deltas.x * weights.centre, deltas.y * weights.centre, deltas.width * weights.size,
+          deltas.height * weights.size};
+}
+PTRAIN_HD_INLINE BoxDeltas operator/(const BoxDeltas& deltas, const BoxWeights& weights) {
+  return {deltas.x / weights.centre, deltas.y / weights.centre, deltas.width / weights.size,
+          deltas.height / weights.size};
+}
+
+/// encode_box() times the weights; 0 where one of the boxes has no area.
+PTRAIN_HD_INLINE BoxDeltas encode_match(const CornerBox& box, const CornerBox& anchor, const BoxWeights& weights) {
+  const bool have_area = box.width() > 0 && box.height() > 0 && anchor.width() > 0 && anchor.height() > 0;
+  return have_area ? encode_box(box, anchor) * weights : BoxDeltas{};
+}
+
+/// What a box has instead of an object's index.
+struct BoxMatch {
+  static constexpr std::int32_t background = -1, ignored = -2;
+};
+
 /// Sizes grow by no more than 1000 / 16, as in torchvision.
 PTRAIN_HD_INLINE CornerBox decode_box(const BoxDeltas& deltas, const CornerBox& anchor) {
   constexpr float most = 4.135166556742356f;  // log(1000 / 16)
@@ -57,14 +84,15 @@ PTRAIN_HD_INLINE CornerBox clip_box(const CornerBox& box, float width, float hei
 
 /// The anchors of one feature map: at each location, boxes of several sizes and ratios around its upper left corner.
 struct AnchorLevel {
-  static constexpr int shapes_per_location = 9;
+  static constexpr int most_shapes = 15;
 
   std::int64_t first = 0;                   // anchor of the grid
   std::int32_t rows = 0, columns = 0;       // locations
   std::int32_t stride_y = 0, stride_x = 0;  // px between them
-  CornerBox shapes[shapes_per_location];    // around (0, 0)
+  std::int32_t per_location = 0;            // shapes
+  CornerBox shapes[most_shapes];            // around (0, 0)
 
-  PTRAIN_HD_INLINE std::int64_t count() const { return std::int64_t{rows} * columns * shapes_per_location; }
+  PTRAIN_HD_INLINE std::int64_t count() const { return std::int64_t{rows} * columns * per_location; }
   /// The anchor at `row` and `column`.
   PTRAIN_HD_INLINE CornerBox at(std::int64_t row, std::int64_t column, int shape) const {
     const auto x = static_cast<float>(column * stride_x), y = static_cast<float>(row * stride_y);
@@ -83,12 +111,15 @@ struct AnchorGrid {
   PTRAIN_HD_INLINE std::int64_t count() const {
     return levels == 0 ? 0 : level[levels - 1].first + level[levels - 1].count();
   }
-  PTRAIN_HD_INLINE CornerBox at(std::int64_t anchor) const {
+  PTRAIN_HD_INLINE int find_level(std::int64_t anchor) const {
     int i = levels - 1;
     while (anchor < level[i].first) --i;
-    const std::int64_t rest = anchor - level[i].first, location = rest / AnchorLevel::shapes_per_location;
-    return level[i].at(location / level[i].columns, location % level[i].columns,
-                       static_cast<int>(rest % AnchorLevel::shapes_per_location));
+    return i;
+  }
+  PTRAIN_HD_INLINE CornerBox at(std::int64_t anchor) const {
+    const AnchorLevel& own = level[find_level(anchor)];
+    const std::int64_t rest = anchor - own.first, location = rest / own.per_location;
+    return own.at(location / own.columns, location % own.columns, static_cast<int>(rest % own.per_location));
   }
 };
 

@@ -22,13 +22,12 @@ std::int32_t halved(std::int32_t extent, int times) {
 /// Ratio by ratio, each in three sizes.
 void set_shapes(AnchorLevel& level, int side) {
   constexpr std::array ratios{0.5f, 1.0f, 2.0f};
-  int next = 0;
   for (const float ratio : ratios) {
     for (const double step : {0.0, 1.0 / 3.0, 2.0 / 3.0}) {
       const auto size = static_cast<float>(static_cast<int>(side * std::pow(2.0, step)));
       const float tall = std::sqrt(ratio), wide = 1 / tall;
       const float x = std::nearbyint(wide * size / 2), y = std::nearbyint(tall * size / 2);
-      level.shapes[next++] = {-x, -y, x, y};
+      level.shapes[level.per_location++] = {-x, -y, x, y};
     }
   }
 }
@@ -51,7 +50,7 @@ template <typename Visit>
 void visit_overlaps(const AnchorGrid& anchors, const CornerBox& object, Visit&& visit) {
   for (std::int32_t i = 0; i < anchors.levels; ++i) {
     const AnchorLevel& level = anchors.level[i];
-    for (int shape = 0; shape < AnchorLevel::shapes_per_location; ++shape) {
+    for (int shape = 0; shape < level.per_location; ++shape) {
       const CornerBox& box = level.shapes[shape];
       const Range rows(object.y0, object.y1, box.y0, box.y1, level.stride_y, level.rows);
       const Range columns(object.x0, object.x1, box.x0, box.x1, level.stride_x, level.columns);
@@ -59,7 +58,7 @@ void visit_overlaps(const AnchorGrid& anchors, const CornerBox& object, Visit&& 
         for (std::int64_t column = columns.begin; column < columns.end; ++column) {
           const float overlap = intersection_over_union(object, level.at(row, column, shape));
           const std::int64_t location = row * level.columns + column;
-          if (overlap > 0) visit(level.first + location * AnchorLevel::shapes_per_location + shape, overlap);
+          if (overlap > 0) visit(level.first + location * level.per_location + shape, overlap);
         }
       }
     }

@@ -23,7 +23,7 @@ class DetectionMetrics final : public CountedMetrics {
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
   std::vector<MetricValue> values() const override;
-  std::string signature() const override { return MeanAveragePrecision::signature(); }
+  std::string signature() const override { return precision_.signature(); }
 
  private:
   MeanAveragePrecision precision_;

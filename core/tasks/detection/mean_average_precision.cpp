@@ -2,6 +2,8 @@
 // contraction of products and sums, which would round differently (core/tasks/CMakeLists.txt).
 #include "core/tasks/detection/mean_average_precision.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -46,6 +48,14 @@ double overlap(const CocoBox& detection, const AnnotatedBox& annotation) {
   if (height <= 0) return 0;
   const double intersection = width * height, area = detection[2] * detection[3];
   return intersection / (annotation.crowd ? area : area + box[2] * box[3] - intersection);
+}
+
+/// The same of masks.
+double overlap_masks(const DetectedBox& detection, const AnnotatedBox& annotation) {
+  const MaskOverlap both = measure_overlap(detection.mask, annotation.mask);
+  if (both.intersection == 0) return 0;
+  return static_cast<double>(both.intersection) /
+         static_cast<double>(annotation.crowd ? detection.mask.area() : both.union_of_both);
 }
 
 /// numpy.add.reduce of contiguous doubles: pairwise by halves, blocks of 128 in eight sums.
@@ -109,13 +119,15 @@ struct Candidates {
 
 }  // namespace
 
-std::string MeanAveragePrecision::signature() {
-  return "COCO bbox, IoU 0.50:0.05:0.95, recall 0:0.01:1, area 32^2 and 96^2, maxDets 1, 10 and 100, as pycocotools "
-         "2.0.11";
+std::string MeanAveragePrecision::signature() const {
+  return fmt::format(
+      "COCO {}, IoU 0.50:0.05:0.95, recall 0:0.01:1, area 32^2 and 96^2, maxDets 1, 10 and 100, as "
+      "pycocotools 2.0.11",
+      matched_by_ == MatchedBy::boxes ? "bbox" : "segm");
 }
 
 MeanAveragePrecision::Image MeanAveragePrecision::match(std::span<const AnnotatedBox* const> annotations,
-                                                        std::vector<const DetectedBox*> detections) {
+                                                        std::vector<const DetectedBox*> detections) const {
   static const auto levels = space_evenly<thresholds>(0.5, 0.95);
   std::stable_sort(detections.begin(), detections.end(), [](const DetectedBox* one, const DetectedBox* other) {
     return comes_before(one->score, other->score);
@@ -124,10 +136,15 @@ MeanAveragePrecision::Image MeanAveragePrecision::match(std::span<const Annotate
 
   Image image;
   image.detections.resize(detections.size());
+  const bool by_masks = matched_by_ == MatchedBy::masks;
   std::vector<double> overlaps;  // [detection, annotation]
+  std::vector<double> areas_of_detections;
   for (std::size_t d = 0; d < detections.size(); ++d) {
-    image.detections[d].score = detections[d]->score;
-    for (const AnnotatedBox* annotation : annotations) overlaps.push_back(overlap(detections[d]->box, *annotation));
+    const DetectedBox& one = *detections[d];
+    image.detections[d].score = one.score;
+    areas_of_detections.push_back(by_masks ? static_cast<double>(one.mask.area()) : one.box[2] * one.box[3]);
+    for (const AnnotatedBox* annotation : annotations)
+      overlaps.push_back(by_masks ? overlap_masks(one, *annotation) : overlap(one.box, *annotation));
   }
   for (std::size_t area = 0; area < areas; ++area) {
     const Candidates candidates(annotations, area);
@@ -142,7 +159,7 @@ MeanAveragePrecision::Image MeanAveragePrecision::match(std::span<const Annotate
           taken[*found] = true;
           match.matched |= bit(area, threshold);
           if (*found >= candidates.counted) match.ignored |= bit(area, threshold);
-        } else if (!ranges[area].contains(detections[d]->box[2] * detections[d]->box[3])) {
+        } else if (!ranges[area].contains(areas_of_detections[d])) {
           match.ignored |= bit(area, threshold);
         }
       }

@@ -1,8 +1,9 @@
-// Mean average precision and recall of boxes as COCO defines them (Lin et al. 2014, "Microsoft COCO"), with the results
-// of pycocotools 2.0.11 to the last bit.
+// Mean average precision and recall of boxes and masks as COCO defines them (Lin et al. 2014, "Microsoft COCO"), with
+// the results of pycocotools 2.0.11 to the last bit.
 #pragma once
 
 #include "core/tasks/detected_box.h"
+#include "core/data/boxes/rle.h"
 
 #include <array>
 #include <cstdint>
@@ -17,9 +18,13 @@ namespace ptrain {
 struct AnnotatedBox {
   std::int64_t category = 0;
   CocoBox box{};
-  double area = 0;     // px, of the object rather than of its box
-  bool crowd = false;  // many objects in one box: detections in it count neither as right nor as wrong
+  double area = 0;       // px, of the object rather than of its box
+  bool crowd = false;    // many objects in one box: detections in it count neither as right nor as wrong
+  RunLengths mask = {};  // where masks are matched
 };
+
+/// What is matched by its intersection over union (IoU), and has the areas of figures by area.
+enum class MatchedBy { boxes, masks };
 
 /// Mean average precisions (AP) and recalls (AR), each -1 where no annotation defines it. IoU thresholds are 0.50 to
 /// 0.95 in steps of 0.05 where not given; areas are small below 32^2 px and large above 96^2; up to 100 detections of
@@ -34,8 +39,10 @@ class MeanAveragePrecision {
   static constexpr std::size_t thresholds = 10, areas = 4;
   static constexpr std::size_t most_detections = 100;  // of a category and image
 
+  explicit MeanAveragePrecision(MatchedBy matched_by = MatchedBy::boxes) : matched_by_(matched_by) {}
+
   /// Settings of the figures on one line, for reports.
-  static std::string signature();
+  std::string signature() const;
 
   /// Matches the detections of one image, in order of results where scores tie. Each image is added once, with a
   /// number that orders the images.
@@ -65,9 +72,10 @@ class MeanAveragePrecision {
   using Images = std::map<std::int64_t, Image>;
   struct Curves;
 
-  static Image match(std::span<const AnnotatedBox* const> annotations, std::vector<const DetectedBox*> detections);
+  Image match(std::span<const AnnotatedBox* const> annotations, std::vector<const DetectedBox*> detections) const;
   static Curves trace(const Images& images, std::size_t area, std::size_t detections);
 
+  MatchedBy matched_by_;
   std::map<std::int64_t, Images> categories_;
 };
 

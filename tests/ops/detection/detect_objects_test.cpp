@@ -19,7 +19,8 @@ DetectionAttributes attributes(int levels, int side) {
     level.first = next;
     level.stride_x = level.stride_y = 8 << i;
     level.rows = level.columns = side / level.stride_x;
-    for (int shape = 0; shape < AnchorLevel::shapes_per_location; ++shape) {
+    level.per_location = 9;
+    for (int shape = 0; shape < level.per_location; ++shape) {
       const auto x = static_cast<float>((4 + shape) << i), y = static_cast<float>((12 - shape) << i);
       level.shapes[shape] = {-x, -y, x, y};
     }
@@ -72,6 +73,18 @@ TEST(DetectObjects, OrdersEqualScoresByPosition) {
   OpCase c = make_case(DType::f32, a, 1, 2, 0, 1);
   for (double& logit : c.inputs[0].values) logit = logit < 0.5 ? 0 : 1;
   check_op(c);
+}
+
+TEST(DetectObjects, ProposesRegionsOfEachLevel) {
+  DetectionAttributes a = attributes(3, 32);
+  a.score = -1;
+  a.per_level = 60;
+  a.per_image = 90;
+  a.least_side = 5;
+  a.within = SuppressWithin::levels;
+  check_op(make_case(DType::f32, a, 2, 1, -120, 20));
+  a.overlap = 0.3f;
+  check_op(make_case(DType::f32, a, 1, 1, -5, 5));
 }
 
 TEST(DetectObjects, FindsNothingBelowTheScoreNorNaN) {

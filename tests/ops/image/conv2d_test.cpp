@@ -50,6 +50,42 @@ INSTANTIATE_TEST_SUITE_P(
                       Problem{{1, 8, 8, 4}, {4, 2, 2, 4}, {.stride = 3}}),  // leftover pixels
     case_name);
 
+/// A layer from K to C channels: each pixel of dy is added to the pixels that it comes from.
+std::vector<double> reference_transposed(const Problem& p, const HostTensor& dy, const HostTensor& w) {
+  const Shape y = dy.desc.shape, &x = p.x, &kernel = p.w;
+  const std::int64_t outputs = kernel[0] / p.conv.groups;  // of a group
+  std::vector<double> dx(static_cast<std::size_t>(x.count()));
+  for (std::int64_t i = 0; i < y.count(); ++i) {
+    const std::int64_t k = i % y[3], q = i / y[3] % y[2], row = i / y[3] / y[2] % y[1], n = i / y[3] / y[2] / y[1];
+    for (std::int64_t r = 0; r < kernel[1]; ++r)
+      for (std::int64_t s = 0; s < kernel[2]; ++s)
+        for (std::int64_t c = 0; c < kernel[3]; ++c) {
+          const std::int64_t h = row * p.conv.stride + r * p.conv.dilation - p.conv.padding;
+          const std::int64_t across = q * p.conv.stride + s * p.conv.dilation - p.conv.padding;
+          if (h < 0 || h >= x[1] || across < 0 || across >= x[2]) continue;
+          dx[static_cast<std::size_t>(((n * x[1] + h) * x[2] + across) * x[3] + k / outputs * kernel[3] + c)] +=
+              dy.values[static_cast<std::size_t>(i)] *
+              w.values[static_cast<std::size_t>(((k * kernel[1] + r) * kernel[2] + s) * kernel[3] + c)];
+        }
+  }
+  return dx;
+}
+
+TEST(Conv2d, ItsInputGradientIsATransposedConvolution) {
+  for (const Problem& p : {Problem{{2, 6, 8, 5}, {7, 2, 2, 5}, {.stride = 2}},
+                           Problem{{1, 7, 5, 8}, {16, 3, 3, 8}, {.stride = 2, .padding = 1}},
+                           Problem{{1, 4, 4, 6}, {4, 3, 3, 3}, {.padding = 1, .groups = 2}}}) {
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+      check_op(
+          {.op = std::make_shared<Conv2dGradInput>(Conv2dGradInputAttributes{p.conv, p.x}),
+           .inputs = {random_tensor(dtype, p.y(), 1), random_tensor(dtype, p.w, 2)},
+           .reference =
+               [p](const auto& in) { return std::vector<std::vector<double>>{reference_transposed(p, in[0], in[1])}; },
+           .gradient_inputs = {0, 1}});
+    }
+  }
+}
+
 struct Dtypes {
   DType data, weights;
 };

@@ -14,6 +14,7 @@ struct DetectedObject {
   std::array<double, 4> box{};  // corners
   double score = 0;
   std::size_t label = 0, position = 0;
+  std::size_t group = 0;  // objects of one group suppress each other
 
   double overlap(const DetectedObject& other) const {
     const double width = std::min(box[2], other.box[2]) - std::max(box[0], other.box[0]);
@@ -47,8 +48,10 @@ inline std::vector<double> detect_objects(const DetectionAttributes& a, const do
         const std::size_t position = anchor * classes + label;
         const double score = 1 / (1 + std::exp(-logits[position]));
         if (!(score > double{a.score})) continue;
-        found.push_back(
-            {decode(a.anchors.at(static_cast<std::int64_t>(anchor)), deltas + 4 * anchor, a), score, label, position});
+        const std::array<double, 4> box =
+            decode(a.anchors.at(static_cast<std::int64_t>(anchor)), deltas + 4 * anchor, a);
+        const bool by_class = a.within == SuppressWithin::classes;
+        found.push_back({box, score, label, position, by_class ? label : static_cast<std::size_t>(i)});
       }
     }
     std::stable_sort(found.begin(), found.end(),
@@ -61,8 +64,10 @@ inline std::vector<double> detect_objects(const DetectionAttributes& a, const do
   });
   std::vector<DetectedObject> kept;
   for (const DetectedObject& one : candidates) {
+    const auto& [x0, y0, x1, y1] = one.box;
+    if (x1 - x0 < double{a.least_side} || y1 - y0 < double{a.least_side}) continue;
     const bool covered = std::ranges::any_of(kept, [&](const DetectedObject& other) {
-      return other.label == one.label && other.overlap(one) > double{a.overlap};
+      return other.group == one.group && other.overlap(one) > double{a.overlap};
     });
     if (!covered && kept.size() < static_cast<std::size_t>(a.per_image)) kept.push_back(one);
   }

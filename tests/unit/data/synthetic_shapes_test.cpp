@@ -12,14 +12,14 @@ namespace {
 
 constexpr int shapes_side = 64;
 
-std::unique_ptr<Dataset> open_shapes(const char* target, int classes) {
+std::unique_ptr<Dataset> open_shapes(std::vector<std::string> targets, int classes) {
   DataSettings settings{.source = "synthetic", .image_size = shapes_side, .classes = classes, .synthetic_samples = 8};
-  settings.targets = {target};
+  settings.targets = std::move(targets);
   return open_dataset(settings, Split::train);
 }
 
 TEST(SyntheticShapes, HaveBoxesAroundTheirMasks) {
-  const auto masked = open_shapes(tensor_names::masks, 4), boxed = open_shapes(tensor_names::annotations, 3);
+  const auto masked = open_shapes({tensor_names::masks}, 4), boxed = open_shapes({tensor_names::annotations}, 3);
   for (std::int64_t index = 0; index < 8; ++index) {
     const Batch with_mask = load_sample(*masked, index, SampleRandom(0, 0, index));
     const Batch with_boxes = load_sample(*boxed, index, SampleRandom(0, 0, index));
@@ -45,6 +45,28 @@ TEST(SyntheticShapes, HaveBoxesAroundTheirMasks) {
       EXPECT_GT(inside, width * height * 4 / 10) << "a triangle fills half of its square";
     }
     EXPECT_EQ(std::ranges::count(mask, 0), shapes_side * shapes_side) << "nothing lies outside boxes";
+  }
+}
+
+TEST(SyntheticShapes, HaveMasksOfTheirOwn) {
+  const auto all = open_shapes({tensor_names::masks}, 4);
+  const auto each = open_shapes({tensor_names::annotations, tensor_names::object_masks}, 3);
+  for (std::int64_t index = 0; index < 8; ++index) {
+    const Batch with_mask = load_sample(*all, index, SampleRandom(0, 0, index));
+    const Batch with_objects = load_sample(*each, index, SampleRandom(0, 0, index));
+    std::vector<std::int32_t> drawn(shapes_side * shapes_side);
+    for (const AnnotatedObject& one : read_objects(with_objects.at(tensor_names::annotations).row<std::int64_t>(0))) {
+      const RunLengths mask =
+          read_mask(one, with_objects.at(tensor_names::object_masks).row<std::int32_t>(0), {shapes_side, shapes_side});
+      EXPECT_EQ(static_cast<double>(mask.area()), one.area);
+      std::size_t pixel = 0;
+      for (std::size_t run = 0; run < mask.counts.size(); ++run) {
+        for (std::int64_t i = 0; i < mask.counts[run]; ++i, ++pixel) {
+          if (run % 2 == 1) drawn.at(pixel % shapes_side * shapes_side + pixel / shapes_side) = 1 + one.label;
+        }
+      }
+    }
+    EXPECT_EQ(drawn, get_values<std::int32_t>(with_mask, tensor_names::masks));
   }
 }
 

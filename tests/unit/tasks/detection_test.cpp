@@ -144,7 +144,7 @@ TEST(DetectionMetrics, CompareInPixelsOfTheOriginalImage) {
   EXPECT_DOUBLE_EQ(evaluation.primary_value().value(), 1);
   EXPECT_EQ(evaluation.find("map_large")->value, std::nullopt) << "there are none";
   EXPECT_EQ(evaluation.find("loss")->value, 0.5);
-  EXPECT_EQ(evaluation.signature, MeanAveragePrecision::signature());
+  EXPECT_EQ(evaluation.signature, MeanAveragePrecision().signature());
   DetectionMetrics merged;
   merged.merge(metrics.state());
   EXPECT_EQ(merged.state(), metrics.state());

@@ -56,6 +56,28 @@ TEST(MeanAveragePrecision, EqualsPycocotoolsToTheLastBit) {
   }
 }
 
+/// Of tests/golden/coco_masks.json.
+RunLengths read_mask(const nlohmann::json& counts) {
+  constexpr int side = 128;
+  return {side, side, parse_run_lengths(counts.get_ref<const std::string&>(), "golden")};
+}
+
+TEST(MeanAveragePrecision, OfMasksEqualsPycocotoolsToTheLastBit) {
+  const nlohmann::json cases = read_json(PTRAIN_SOURCE_DIR "/tests/golden/coco_masks.json");
+  for (const auto& [name, golden] : cases.items()) {
+    if (name == "polygons") continue;
+    SCOPED_TRACE(name);
+    std::map<std::int64_t, CocoCase::Image> images;
+    for (const nlohmann::json& one : golden.at("annotations"))
+      images[one[0]].annotations.push_back({one[1], {}, one[3], one[4] == 1, read_mask(one[2])});
+    for (const nlohmann::json& one : golden.at("detections"))
+      images[one[0]].detections.push_back({one[1], {}, one[3], read_mask(one[2])});
+    MeanAveragePrecision counted(MatchedBy::masks);
+    for (const auto& [number, image] : images) counted.add_image(number, image.annotations, image.detections);
+    expect_same_bits(counted, golden.at("figures").get<std::vector<double>>());
+  }
+}
+
 TEST(MeanAveragePrecision, IsTheSameForImagesSpreadOverRanksInAnyOrder) {
   for (const auto& [name, golden] : coco_cases().items()) {
     SCOPED_TRACE(name);

@@ -3,6 +3,7 @@
 
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
+#include "core/cpu/kernels/detection/suppression.h"
 #include "core/ops/math/binary_cross_entropy_math.h"
 
 #include <algorithm>
@@ -11,20 +12,6 @@
 
 namespace ptrain::cpu {
 namespace {
-
-struct Candidate {
-  float logit;
-  std::int64_t position;  // anchor * classes + class
-
-  bool operator<(const Candidate& other) const {
-    return logit != other.logit ? logit > other.logit : position < other.position;
-  }
-};
-
-struct Found {
-  CornerBox box;
-  std::int64_t label;
-};
 
 class DetectObjectsKernel final : public Kernel {
  public:
@@ -50,8 +37,8 @@ class DetectObjectsKernel final : public Kernel {
       });
       parallel_for(images, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t image = begin; image < end; ++image) {
-          suppress(image, deltas + image * anchors * 4,
-                   static_cast<float*>(args.outputs[0]) + image * attributes_.per_image * DetectObjects::columns);
+          write_objects(image, deltas + image * anchors * 4,
+                        static_cast<float*>(args.outputs[0]) + image * attributes_.per_image * DetectObjects::columns);
         }
       });
     });
@@ -64,11 +51,12 @@ class DetectObjectsKernel final : public Kernel {
   void find_candidates(const T* logits, const AnchorLevel& level, std::vector<Candidate>& best) const {
     best.clear();
     const std::int64_t end = (level.first + level.count()) * classes();
-    const float threshold = std::log(attributes_.score / (1 - attributes_.score));
-    const float margin = 1e-3f * std::abs(threshold) + 1e-6f;  // of rounding: the score itself decides
+    const float threshold = attributes_.score > 0 ? std::log(attributes_.score / (1 - attributes_.score))
+                                                  : -std::numeric_limits<float>::infinity();
+    const float margin = attributes_.score > 0 ? 1e-3f * std::abs(threshold) + 1e-6f : 0;  // the score itself decides
     for (std::int64_t i = level.first * classes(); i < end; ++i) {
       const auto logit = static_cast<float>(logits[i]);
-      if (logit > threshold - margin && logistic(logit) > attributes_.score) best.push_back({logit, i});
+      if (logit >= threshold - margin && logistic(logit) > attributes_.score) best.push_back({logit, i});
     }
     const auto most = static_cast<std::size_t>(attributes_.per_level);
     if (best.size() <= most) return;
@@ -77,42 +65,27 @@ class DetectObjectsKernel final : public Kernel {
   }
 
   template <typename T>
-  void suppress(std::int64_t image, const T* deltas, float* rows) {
+  void write_objects(std::int64_t image, const T* deltas, float* rows) {
     const auto levels = static_cast<std::size_t>(attributes_.anchors.levels);
     std::vector<Candidate>& all = levels_[static_cast<std::size_t>(image) * levels];
     for (std::size_t i = 1; i < levels; ++i) {
       const std::vector<Candidate>& more = levels_[static_cast<std::size_t>(image) * levels + i];
       all.insert(all.end(), more.begin(), more.end());
     }
-    std::sort(all.begin(), all.end());
-    std::vector<Found>& kept = kept_[static_cast<std::size_t>(image)];
-    kept.clear();
-    for (const Candidate& one : all) {
-      if (kept.size() == static_cast<std::size_t>(attributes_.per_image)) break;
+    const SuppressionLimits limits{attributes_.overlap, attributes_.least_side, attributes_.per_image};
+    suppress(all, limits, kept_[static_cast<std::size_t>(image)], rows, [&](const Candidate& one) {
       const std::int64_t anchor = one.position / classes(), label = one.position % classes();
-      const T* d = deltas + anchor * 4;
-      const BoxDeltas moved{static_cast<float>(d[0]), static_cast<float>(d[1]), static_cast<float>(d[2]),
-                            static_cast<float>(d[3])};
-      const CornerBox box =
-          clip_box(decode_box(moved, attributes_.anchors.at(anchor)), attributes_.width, attributes_.height);
-      const bool covered = std::ranges::any_of(kept, [&](const Found& other) {
-        return other.label == label && intersection_over_union(other.box, box) > attributes_.overlap;
-      });
-      if (covered) continue;
-      kept.push_back({box, label});
-      const float row[]{box.x0, box.y0, box.x1, box.y1, logistic(one.logit), static_cast<float>(label)};
-      rows = std::copy(std::begin(row), std::end(row), rows);
-    }
-    for (std::size_t i = kept.size(); i < static_cast<std::size_t>(attributes_.per_image); ++i) {
-      const float none[]{0, 0, 0, 0, 0, -1};
-      rows = std::copy(std::begin(none), std::end(none), rows);
-    }
+      const CornerBox box = decode_box(read_deltas(deltas + anchor * 4), attributes_.anchors.at(anchor));
+      const bool by_class = attributes_.within == SuppressWithin::classes;
+      return FoundObject{clip_box(box, attributes_.width, attributes_.height), logistic(one.rank), label,
+                         by_class ? label : attributes_.anchors.find_level(anchor)};
+    });
   }
 
   DetectionAttributes attributes_;
   TensorDesc logits_;
   std::vector<std::vector<Candidate>> levels_;  // [image, level]
-  std::vector<std::vector<Found>> kept_;        // [image]
+  std::vector<std::vector<FoundObject>> kept_;  // [image]
 };
 
 }  // namespace

@@ -34,9 +34,9 @@ nlohmann::json small_coco() {
              {"segmentation", {{"size", {12, 16}}, {"counts", "V15700NJN640000b2"}}}}}}};
 }
 
-AnnotatedImages parse(const nlohmann::json& document, int classes = 0) {
+AnnotatedImages parse(const nlohmann::json& document, int classes = 0, ObjectMasks masks = ObjectMasks::skip) {
   std::istringstream file(document.dump());
-  return parse_coco(file, "a.json", "images", classes);
+  return parse_coco(file, "a.json", "images", classes, masks);
 }
 
 std::string error_of(const std::string& pointer, const nlohmann::json& value) {
@@ -93,6 +93,21 @@ TEST(CocoJson, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("/categories/1/name", "dog"), "a.json: category 1: name: category 90 is called dog too");
   EXPECT_EQ(error_of("/images", nlohmann::json::array()), "a.json: has no images");
   EXPECT_EQ(error_of("/categories", nlohmann::json::array()), "a.json: has no categories");
+}
+
+TEST(CocoJson, KeepsMasksOnRequest) {
+  EXPECT_EQ(parse(small_coco()).images[1].objects[0].mask, "");
+  const std::vector<AnnotatedObject> objects = parse(small_coco(), 0, ObjectMasks::read).images[1].objects;
+  EXPECT_EQ(objects[1].mask, "V15700NJN640000b2");
+  EXPECT_EQ((RunLengths{12, 16, parse_run_lengths(objects[0].mask, "a")}),
+            rasterize(std::vector<Polygon>{{1, 1, 4, 1, 4, 5}}, 12, 16));
+  nlohmann::json document = small_coco();
+  document["annotations"][0].erase("segmentation");
+  EXPECT_EQ(get_error([&] { parse(document, 0, ObjectMasks::read); }),
+            "a.json: annotation 0: has no segmentation; a model without masks learns from boxes alone");
+  document["annotations"][0]["segmentation"] = {{1, 1, 4, 1e9, 4, 5}};
+  EXPECT_EQ(get_error([&] { parse(document, 0, ObjectMasks::read); }),
+            "a.json: annotation 0: segmentation: a corner at 1000000000 px is far outside the image");
 }
 
 TEST(CocoJson, SaysThatAFileIsNone) {
@@ -155,6 +170,22 @@ TEST(AnnotatedObjects, KeepEveryBitInATensor) {
   EXPECT_EQ(read[0].label, 3);
   EXPECT_TRUE(read[0].crowd);
   EXPECT_FALSE(read[1].crowd);
+}
+
+TEST(AnnotatedObjects, KeepTheirMasksInATensorOfAllRuns) {
+  std::vector<AnnotatedObject> objects(2);
+  const RunLengths first{4, 5, {3, 6, 11}}, second{4, 5, {0, 20}};
+  objects[0].mask = format_run_lengths(first.counts);
+  objects[1].mask = format_run_lengths(second.counts);
+  EXPECT_EQ(count_runs(objects), 5U);
+  std::vector<std::int32_t> runs(7);
+  write_masks(objects, runs);
+  EXPECT_EQ(runs, (std::vector<std::int32_t>{3, 9, 20, 0, 20, 0, 0}));
+  std::vector<std::int64_t> rows(2 * annotation_columns);
+  write_objects(objects, rows);
+  const std::vector<AnnotatedObject> read = read_objects(rows);
+  EXPECT_EQ(read_mask(read[0], runs, {4, 5}), first);
+  EXPECT_EQ(read_mask(read[1], runs, {4, 5}), second);
 }
 
 }  // namespace
