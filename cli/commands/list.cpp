@@ -87,7 +87,8 @@ std::string format_markdown(const Key& key) {
 void print_contents(const std::vector<Key>& keys) {
   fmt::print(
       "# Keys of a configuration\n\n"
-      "Made by `ptrain list keys --markdown`. `ptrain list keys train.optimizer` prints one section, `-o key=value` sets\n"
+      "Made by `ptrain list keys --markdown`. `ptrain list keys train.optimizer` prints one section, `-o key=value` "
+      "sets\n"
       "a key, and [README.md](README.md) has recipes.\n\n");
   std::string current;
   for (const Key& key : keys) {
