@@ -3,6 +3,7 @@
 #include "core/data/file_bytes.h"
 #include "core/data/image/class_colours.h"
 #include "core/data/image/image_transform.h"
+#include "core/data/image/png_image.h"
 #include "core/infer/bitmap_font.h"
 
 #include <fmt/format.h>
