@@ -1,8 +1,10 @@
 """One of several emulated GPUs, by its number; ptrain bench --per-device: each case on each of them, alone and at once."""
 import json
 import os
+import unittest.mock
 
 from program import ProgramTest, run
+from test_serve import Server
 
 
 class PerDevice(ProgramTest):
@@ -35,6 +37,18 @@ class PerDevice(ProgramTest):
             self.assertEqual(report["config"]["device"], device.lower())
             names[device] = [gpu["name"] for gpu in report["environment"]["devices"]]
         self.assertEqual(names, {"cuda:0": ["an emulated GPU"], "CUDA:1": ["an emulated GPU 1"]})
+
+    def test_a_server_computes_on_the_gpu_that_it_names(self):
+        """Its batches run on a thread of their own, which CUDA begins with the first GPU."""
+        with unittest.mock.patch.dict(os.environ, {"EMULATED_GPUS": "2"}):
+            result = self.train("model", "--device", "cuda:1", "-o", "train.steps=1", "-o", "flags.cudnn_exhaustive_search=false")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            server = Server(self.folder / "model", "--device", "cuda:1")
+            self.addCleanup(server.kill)
+            words = {"name": "input_ids", "datatype": "INT32", "shape": [1, 8], "data": [1] * 8}
+            status, answer = server.infer([words, {**words, "name": "attention_mask"}])
+            self.assertEqual(status, 200, answer)
+            self.assertEqual(server.end()[0], 0)
 
     def test_a_gpu_that_is_not_there_is_refused(self):
         environment = {**os.environ, "EMULATED_GPUS": "2"}
