@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 namespace ptrain {
 namespace {
@@ -66,10 +65,10 @@ void BoxPictureFolder::write(const std::string& image, std::span<const DetectedB
   std::vector<std::uint8_t> pixels = copy_pixels(original);
   const Canvas canvas{pixels, original.width, original.height};
   const auto colours = voc_palette(static_cast<std::size_t>(data_.classes) + 1);  // its first is black
-  for (const DetectedBox& one : objects | std::views::reverse) {                  // better ones over others
-    if (one.score < least_shown_score) continue;
-    const auto label = static_cast<std::size_t>(one.category);
-    draw_object(canvas, one, data_.class_names.at(label), colours.at(label + 1));
+  for (auto one = objects.rbegin(); one != objects.rend(); ++one) {               // better ones over others
+    if (one->score < least_shown_score) continue;
+    const auto label = static_cast<std::size_t>(one->category);
+    draw_object(canvas, *one, data_.class_names.at(label), colours.at(label + 1));
   }
   write_png(folder_.name_pictures(image) += ".png", encode_png(pixels, original.width, original.height));
 }
