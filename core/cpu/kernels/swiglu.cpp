@@ -7,7 +7,7 @@
 namespace ptrain::cpu {
 namespace {
 
-constexpr std::int64_t row_grain = 4;
+constexpr std::int64_t rows_per_task = 4;
 
 class SwiGluKernel final : public Kernel {
  public:
@@ -19,7 +19,7 @@ class SwiGluKernel final : public Kernel {
       using T = decltype(zero);
       const auto* x = static_cast<const T*>(args.inputs[0]);
       auto* y = static_cast<T*>(args.outputs[0]);
-      parallel_for(y_.count() / width, row_grain, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(y_.count() / width, rows_per_task, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t r = begin; r < end; ++r) {
           const T* gate = x + 2 * r * width;
           for_channels(width, [&](std::int64_t c, auto access) {
@@ -50,7 +50,7 @@ class SwiGluGradKernel final : public Kernel {
         const auto* x = static_cast<const T*>(args.inputs[Op::x]);
         const auto* dy = static_cast<const decltype(dy_zero)*>(args.inputs[Op::dy]);
         auto* dx = static_cast<T*>(args.outputs[0]);
-        parallel_for(dy_.count() / width, row_grain, [&](std::int64_t begin, std::int64_t end) {
+        parallel_for(dy_.count() / width, rows_per_task, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t r = begin; r < end; ++r) {
             const T* gates = x + 2 * r * width;
             T* gradients = dx + 2 * r * width;

@@ -11,7 +11,7 @@ namespace ptrain::cpu {
 namespace {
 
 /// Number of rows of `inner` elements that justifies a thread.
-std::int64_t row_grain(const GatherExtent& e) { return std::max<std::int64_t>(1, (1 << 14) / e.inner); }
+std::int64_t choose_grain(const GatherExtent& e) { return std::max<std::int64_t>(1, (1 << 14) / e.inner); }
 
 class GatherKernel final : public Kernel {
  public:
@@ -25,7 +25,7 @@ class GatherKernel final : public Kernel {
     const auto* indices = static_cast<const std::int32_t*>(args.inputs[Gather::indices]);
     auto* y = static_cast<std::byte*>(args.outputs[0]);
     const GatherExtent& e = extent_;
-    parallel_for(e.batches * e.outer * e.picked, row_grain(e), [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(e.batches * e.outer * e.picked, choose_grain(e), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
         const std::int64_t block = row / e.picked;
         const std::int64_t from = indices[block / e.outer * e.picked + row % e.picked];
@@ -64,7 +64,7 @@ class ScatterAddKernel final : public Kernel {
       auto* y = static_cast<T*>(args.outputs[0]);
       const bool in_place = output_.dtype == DType::f32;
       auto* sums = static_cast<float*>(in_place ? args.outputs[0] : args.workspace);
-      parallel_for(output_.count() / extent_.inner, row_grain(extent_), [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(output_.count() / extent_.inner, choose_grain(extent_), [&](std::int64_t begin, std::int64_t end) {
         std::fill(sums + begin * extent_.inner, sums + end * extent_.inner, 0.0f);
         add_rows(rows, indices, begin, end, sums);
         if (!in_place) {
