@@ -61,12 +61,14 @@ std::string make_overlay(const Dataset& data, const Prediction& one) {
   const auto image = sample.values<std::uint8_t>(tensor_names::images);
   const auto labels = sample.values<std::int32_t>(tensor_names::masks);
   const IndexImage& predicted = one.label_map.value();
-  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(2 * width * height) * 3);
-  std::vector<std::int32_t> classes(static_cast<std::size_t>(2 * width * height));
+  const std::size_t count = 2 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  std::vector<std::uint8_t> pixels(count * 3);
+  std::vector<std::int32_t> classes(count);
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      const auto from = static_cast<std::size_t>(y * step * frame.width + x * step);
-      const auto left = static_cast<std::size_t>(2 * y * width + x), right = left + static_cast<std::size_t>(width);
+      const auto from = static_cast<std::size_t>((std::int64_t{y} * frame.width + x) * step);
+      const auto left = static_cast<std::size_t>(std::int64_t{2} * y * width + x);
+      const std::size_t right = left + static_cast<std::size_t>(width);
       for (const std::size_t to : {left, right}) std::copy_n(image.begin() + 3 * from, 3, pixels.begin() + 3 * to);
       const std::ptrdiff_t row = std::int64_t{y} * step * predicted.height / filled.height;
       const std::ptrdiff_t column = std::int64_t{x} * step * predicted.width / filled.width;

@@ -34,11 +34,10 @@ class DetectionTranslation {
     };
     const std::string labels = add("label", "GatherElements", {labels_, best.indices}, {{"axis", one}});
     const std::string classes = add("class", "Cast", {labels}, {{"to", static_cast<std::int64_t>(OnnxType::f32)}});
-    const std::string rows =
-        add("rows", "Concat",
-            {choose("box", gather("box", boxes, best.indices, 4), 0), unsqueeze("score", best.values, 2),
-             choose("class", unsqueeze("class", classes, 2), -1)},
-            {{"axis", std::int64_t{2}}});
+    std::string rows = add("rows", "Concat",
+                           {choose("box", gather("box", boxes, best.indices, 4), 0), unsqueeze("score", best.values, 2),
+                            choose("class", unsqueeze("class", classes, 2), -1)},
+                           {{"axis", std::int64_t{2}}});
     if (found == attributes_.per_image) return rows;
     return pad(rows, attributes_.per_image - found);
   }

@@ -98,9 +98,9 @@ void RotaryEmbedding::gradient(GradientBuilder& builder) const {
 }
 
 Cost RotaryEmbedding::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  const double tokens = static_cast<double>(inputs[x].count() / inputs[x].shape[-1]);
-  const double channels = static_cast<double>(attributes_.heads * inputs[table].shape[-1]);
-  return {3 * tokens * channels, traffic(inputs, outputs)};
+  const std::int64_t tokens = inputs[x].count() / inputs[x].shape[-1];
+  const std::int64_t channels = attributes_.heads * inputs[table].shape[-1];
+  return {3 * static_cast<double>(tokens * channels), traffic(inputs, outputs)};
 }
 
 }  // namespace ptrain
