@@ -17,6 +17,7 @@ PROGRAM = "ptrain"
 # Commands that no test runs as they stand, by how they begin. Their options are checked all the same.
 NOT_RUN = {
     f"{PROGRAM} serve": "answers until it is ended: test_serve",
+    f"{PROGRAM} infer runs/boxes data/coco": "needs the reader's copy of COCO: models/test_detection",
     f"{PROGRAM} infer runs/deeplabv3_resnet50": "needs hours of training: models/test_segmentation",
     "export PATH": "the tests have a program of their own",
     "mpirun": "needs slots of MPI: test_distributed",
