@@ -26,6 +26,16 @@ def figure(cell, document, pointer):
     return measured["throughput"]["samples"] / measured["step_ms"]["count"] / value * 1e3
 
 
+def make_steady(run_folder):
+    """Gives a run the step times of an idle machine: of a drifting one no speed is shown."""
+    metrics = run_folder / "metrics.jsonl"
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+    for i, line in enumerate(lines):
+        if "steps_ms" in line:
+            line["steps_ms"] = [5 + i % 2 / 100 for _ in line["steps_ms"]]
+    metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 class Table(ProgramTest):
     def test_the_readme_agrees_with_its_reports(self):
         for name in ("README.md", "results/README.md"):
@@ -107,6 +117,7 @@ class Table(ProgramTest):
     def test_html_is_one_whole_file(self):
         for output, level in (("runs/a", "O0"), ("runs/b", "O1")):
             self.assertEqual(self.train(output, "--amp", level, "-o", "output.per_op=true").returncode, 0)
+            make_steady(self.folder / output)
         page = self.folder / "page.html"
         self.assertEqual(run("table", self.folder / "runs", "--format", "html", "--out", page).returncode, 0)
         text = page.read_text()
@@ -118,6 +129,7 @@ class Table(ProgramTest):
         """Of a run whose folder has what LaTeX and XML give a meaning."""
         name = "a_b & 5% #<x>"
         self.assertEqual(self.train(f"runs/{name}").returncode, 0)
+        make_steady(self.folder / "runs" / name)
         figures, table = self.folder / "paper/figures", self.folder / "paper/table.tex"
         result = run("table", self.folder / "runs" / name, "--format", "latex", "--out", table, "--figures", figures)
         self.assertEqual(result.returncode, 0, result.stderr)
