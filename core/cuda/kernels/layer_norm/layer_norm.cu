@@ -30,12 +30,7 @@ __global__ void __launch_bounds__(block_threads)
   if (r >= rows) return;
   const RowStatistics s{mean[r], rstd[r]};
   const RowSums sums = grad_row_sums<n>(dy + r * width, x + r * width, s, gamma, width);
-  for_columns<n>(width, [&](std::int64_t c) {
-    float gradients[n];
-    load(dy + r * width + c, gradients);
-    grad_elements(x + r * width + c, gamma + c, s, sums, gradients);
-    store(dx + r * width + c, gradients);
-  });
+  write_row_gradient<n>(dy + r * width, x + r * width, gamma, s, sums, width, dx + r * width);
 }
 
 class LayerNormKernel final : public Kernel {

@@ -108,6 +108,18 @@ __device__ inline void grad_elements(const T* x, const float* gamma, RowStatisti
   }
 }
 
+/// The gradient of one row, in a warp: dx from dy and x, of `width` elements each.
+template <int n, typename D, typename T>
+__device__ void write_row_gradient(const D* dy, const T* x, const float* gamma, RowStatistics s, RowSums sums,
+                                   std::int64_t width, T* dx) {
+  for_columns<n>(width, [&](std::int64_t c) {
+    float gradients[n];
+    load(dy + c, gradients);
+    grad_elements(x + c, gamma + c, s, sums, gradients);
+    store(dx + c, gradients);
+  });
+}
+
 /// Sums of dy xhat and of dy over one part of the rows: partials[part][0 or 1][column]. Blocks of 32 columns by
 /// column_rows rows; each thread adds its rows in order. mean: null where it is 0 everywhere.
 inline constexpr int column_rows = 8;

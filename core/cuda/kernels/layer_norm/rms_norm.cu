@@ -39,12 +39,7 @@ __global__ void __launch_bounds__(block_threads)
   if (r >= rows) return;
   const RowStatistics s{0, rstd[r]};
   const RowSums sums{0, grad_row_sums<n>(dy + r * width, x + r * width, s, gamma, width).projected};
-  for_columns<n>(width, [&](std::int64_t c) {
-    float gradients[n];
-    load(dy + r * width + c, gradients);
-    grad_elements(x + r * width + c, gamma + c, s, sums, gradients);
-    store(dx + r * width + c, gradients);
-  });
+  write_row_gradient<n>(dy + r * width, x + r * width, gamma, s, sums, width, dx + r * width);
 }
 
 class RmsNormKernel final : public Kernel {
