@@ -36,7 +36,7 @@ WideDeepSpec get_clicks(const nlohmann::json& json) {
   return spec;
 }
 
-/// What the networks of text have in common; without dropout.
+/// What the networks of text have in common.
 template <typename Spec>
 void read_sizes(const nlohmann::json& json, Spec& spec) {
   const nlohmann::json& sizes = json.at("bert");
@@ -47,33 +47,27 @@ void read_sizes(const nlohmann::json& json, Spec& spec) {
   spec.vocab_size = sizes.at("vocab_size");
   spec.max_positions = sizes.at("max_positions");
   spec.max_length = json.at("size");
-  spec.dropout = 0;
 }
 
 Gpt2Spec get_gpt2_spec(const nlohmann::json& json) {
   Gpt2Spec spec;
   read_sizes(json, spec);
+  spec.dropout = 0;
   return spec;
 }
 
 LlamaSpec get_llama_spec(LlamaForm form, const nlohmann::json& json, Padding padding) {
   const nlohmann::json& sizes = json.at("bert");
   LlamaSpec spec;
+  read_sizes(json, spec);
   spec.form = form;
-  spec.layers = sizes.at("layers");
-  spec.hidden = sizes.at("hidden");
-  spec.heads = sizes.at("heads");
   spec.kv_heads = sizes.at("kv_heads");
   spec.head_dim = sizes.at("head_dim");
-  spec.intermediate = sizes.at("intermediate");
-  spec.vocab_size = sizes.at("vocab_size");
-  spec.max_positions = sizes.at("max_positions");
   spec.tied = sizes.at("tied");
   spec.rope_theta = sizes.at("rope_theta");
   if (sizes.contains("llama3_factor")) {
     spec.rope_scaling = {RotaryScaling::Kind::llama3, sizes.at("llama3_factor"), 1, 4, sizes.at("original_length")};
   }
-  spec.max_length = json.at("size");
   spec.padding = padding;
   return spec;
 }
@@ -104,6 +98,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   if (json.at("case") == "roberta") spec = base_spec(BertForm::roberta);
   if (json.at("case") == "ernie") spec = base_spec(BertForm::ernie);
   read_sizes(json, spec);
+  spec.dropout = 0;
   spec.classes = json.at("classes");
   spec.padding = padding;
   return make_bert(spec);
