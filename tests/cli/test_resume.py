@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import struct
+import signal
 import subprocess
 import time
 import unittest
@@ -89,10 +90,15 @@ class SlurmJob(ProgramTest):
         (tools / "srun").chmod(0o755)
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "7", "SLURM_JOB_NAME": "job"}
 
+        def command(steps, *more):
+            return ["bash", ROOT / "scripts/launch/ptrain.sbatch", self.config, "-o", f"train.steps={steps}", "-o",
+                    "output.checkpoint_every_steps=5", "-o", "train.schedule.name=constant", "-o", "eval.every_epochs=0", *more]
+
         def start(steps, *more):
-            return subprocess.run(["bash", ROOT / "scripts/launch/ptrain.sbatch", self.config, "-o", f"train.steps={steps}", "-o",
-                                   "output.checkpoint_every_steps=5", "-o", "train.schedule.name=constant", "-o",
-                                   "eval.every_epochs=0", *more], cwd=self.folder, env=environment, capture_output=True, text=True)
+            return subprocess.run(command(steps, *more), cwd=self.folder, env=environment, capture_output=True, text=True)
+
+        def last():
+            return max(int(path.stem.removeprefix("ckpt-")) for path in (self.folder / "runs/job-7").glob("ckpt-*.safetensors"))
 
         self.assertEqual(start(6, "-o", "output.save=false", "-o", "output.checkpoint_every_steps=0").returncode, 0)
         again = start(6)  # the first left no checkpoint
@@ -100,6 +106,16 @@ class SlurmJob(ProgramTest):
         again = start(12)
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("ckpt-6", self.report("runs/job-7")["progress"]["resumed_from"])
+        # Signalled, the script ends when its run has ended: the same job can start at once.
+        job = subprocess.Popen(command(1000000), cwd=self.folder, env=environment, stderr=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL)
+        self.addCleanup(job.kill)
+        while last() <= 12 and job.poll() is None:
+            time.sleep(0.01)
+        job.send_signal(signal.SIGUSR1)
+        job.wait(60)
+        again = start(last() + 5)
+        self.assertEqual(again.returncode, 0, again.stderr)
 
 
 class Format(ProgramTest):
