@@ -132,11 +132,11 @@ class GgufVocabulary {
 
   /// tokenizer.ggml.pre names the rule that splits words.
   void describe_byte_level(json& file) const {
-    const json bytes{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}};
+    const auto bytes = [](bool and_words) {
+      return json{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", and_words}};
+    };
     const auto splits_by = [&](const json& split, bool and_words) {
-      json step = bytes;
-      step["use_regex"] = and_words;
-      return json{{"type", "Sequence"}, {"pretokenizers", {split, step}}};
+      return json{{"type", "Sequence"}, {"pretokenizers", {split, bytes(and_words)}}};
     };
     const auto splits_as_llama3 = [&](std::size_t most_digits) {
       const json pattern{{"Regex", llama3_regex(most_digits)}};
@@ -145,8 +145,7 @@ class GgufVocabulary {
     json& split = file["pre_tokenizer"];
     const std::string pre = get_text("pre", "gpt-2");
     if (pre == "gpt-2" || pre == "default") {
-      split = bytes;
-      split["use_regex"] = true;
+      split = bytes(true);
     } else if (pre == "smollm") {
       split = splits_by({{"type", "Digits"}, {"individual_digits", true}}, true);
     } else if (pre == "llama-bpe") {
@@ -158,7 +157,7 @@ class GgufVocabulary {
       fail("{}: tokenizer.ggml.pre: {} is not supported: expected gpt-2, smollm, llama-bpe or qwen2", name_,
            quoted_name(pre));
     }
-    file["decoder"] = {{"type", "ByteLevel"}};
+    file["decoder"] = bytes(true);
     file["model"] = {{"type", "BPE"},
                      {"ignore_merges", pre == "llama-bpe"},
                      {"vocab", list_vocabulary()},
