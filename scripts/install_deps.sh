@@ -13,6 +13,7 @@ packages=(ca-certificates ccache cmake dpkg-dev file g++ git ninja-build python3
   libyaml-cpp-dev nlohmann-json3-dev ocl-icd-opencl-dev xz-utils zlib1g-dev dataset-fashion-mnist) # OpenCL: libdnnl-dev looks for it
 packages+=(libcpp-httplib-dev pkg-config) # ptrain serve
 optional=(libopenmpi-dev openmpi-bin) # for ranks that are processes
+optional+=(libsentencepiece-dev)      # for SentencePiece's vocabularies
 cuda=false
 for argument in "$@"; do
   case "$argument" in

@@ -83,9 +83,11 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
           .below(1),
       model_key("vocab_size", &ModelConfig::vocab_size, "number of token ids; 0: as in data.vocab")
           .between(0, 10'000'000),
-      model_key("weights", &ModelConfig::weights,
-                "safetensors file to start from, an index of several, a folder with either, or a GGUF file; empty: "
-                "random weights"),
+      model_key(
+          "weights", &ModelConfig::weights,
+          "weights to start from: a safetensors file, an index of several, a folder with either, a GGUF file, or a "
+          "pickle of PyTorch's or Paddle's; empty: "
+          "random weights"),
       model_key("weights_strict", &ModelConfig::weights_strict,
                 "refuse weights of a network's body that the model has no place for, such as those of further layers")
           .no_work(),

@@ -116,9 +116,9 @@ std::vector<Key> data_keys(const Sources& all) {
           .between(3, 65536),
       data_key("padding", &DataConfig::padding,
                "max_length: pad every sequence; none: concatenate a batch's sequences without padding"),
-      data_key(
-          "vocab", &DataConfig::vocab,
-          "vocabulary: WordPiece's vocab.txt, or a byte-level BPE's vocab.json with merges.txt in the same folder"),
+      data_key("vocab", &DataConfig::vocab,
+               "vocabulary: WordPiece's vocab.txt, a byte-level BPE's vocab.json with merges.txt in the same folder, "
+               "tokenizer.json with a BPE, SentencePiece's .model, or a .gguf file"),
       data_key("lowercase", &DataConfig::lowercase,
                "lower-case and strip accents, as uncased WordPiece vocabularies require"),
       data_key("augment", &DataConfig::augment, "augmentation of training images; auto: by source"),

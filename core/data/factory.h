@@ -29,7 +29,7 @@ struct DataSettings {
   Augmentation augment = Augmentation::automatic;
   ImageOrientation orientation = ImageOrientation::exif;
   int max_length = 128;                   // tokens per sample, [CLS] and [SEP] included
-  std::string vocab_path = {};            // tsv: vocab.txt or vocab.json; text: vocab.json
+  std::string vocab_path = {};            // as open_tokenizer takes it
   bool lowercase = true;                  // tsv: lower-case and strip accents
   int classes = 0;                        // 0: from the data (2 for synthetic text and tables, 10 for synthetic images)
   int synthetic_samples = 1024;           // training samples; the eval split has a quarter as many

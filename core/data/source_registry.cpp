@@ -148,7 +148,8 @@ std::vector<DataSourceRow> other_rows() {
         .help = "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in "
                 "data.path, data.vocab; data.columns for other column names",
         .keys = table_keys,
-        .required = {{"data.vocab", "WordPiece's vocab.txt, or vocab.json with merges.txt next to it"}, train_file},
+        .required = {{"data.vocab", "WordPiece's vocab.txt, vocab.json with merges.txt next to it, or tokenizer.json"},
+                     train_file},
         .can_split = true,
         .targets = {tensor_names::labels, tensor_names::values}},
        open_tsv,
@@ -160,9 +161,11 @@ std::vector<DataSourceRow> other_rows() {
       {{.name = "text",
         .gives = {tokens},
         .help = "running text, cut into blocks of data.max_length tokens: data.train_file and data.dev_file in "
-                "data.path, a byte-level BPE's data.vocab",
+                "data.path, a data.vocab that preserves text (not WordPiece's)",
         .keys = vocabulary_keys,
-        .required = {{"data.vocab", "vocab.json of a byte-level BPE, with merges.txt next to it"}, train_file},
+        .required = {{"data.vocab",
+                      "tokenizer.json, vocab.json with merges.txt next to it, SentencePiece's .model or a .gguf file"},
+                     train_file},
         .targets = {}},
        open_text},
       {{.name = "criteo",

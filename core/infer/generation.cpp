@@ -33,6 +33,8 @@ class Texts {
       Text& text = texts_.emplace_back();
       text.result.prompt = prompt;
       tokenizer.tokenize(prompt, text.ids);
+      const auto begin = tokenizer.begin_id();
+      if (begin && (text.ids.empty() || text.ids.front() != *begin)) text.ids.insert(text.ids.begin(), *begin);
       const auto tokens = static_cast<std::int64_t>(text.ids.size());
       if (tokens == 0 || tokens >= max_length) {
         fail("{}: has {} tokens, expected 1 to {}: the model reads {}", shown(prompt), tokens, max_length - 1,
@@ -86,8 +88,10 @@ class Texts {
   std::vector<Generation> take() {
     std::vector<Generation> results;
     for (Text& text : texts_) {
-      const auto added = std::span(text.ids).subspan(static_cast<std::size_t>(text.result.prompt_tokens));
-      text.result.text = tokenizer_.decode(added);
+      // Decoded with the prompt: some vocabularies drop the space that a text begins with.
+      const auto prompt = std::span(text.ids).first(static_cast<std::size_t>(text.result.prompt_tokens));
+      const std::string whole = tokenizer_.decode(text.ids);
+      text.result.text = whole.substr(std::min(tokenizer_.decode(prompt).size(), whole.size()));
       results.push_back(std::move(text.result));
     }
     return results;

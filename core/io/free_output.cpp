@@ -15,10 +15,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The files of runs, models and checkpoints that say nowhere what they are.
-constexpr std::array<std::string_view, 7> known_names{run_files::metrics, run_files::predictions, "config.json",
+constexpr std::array<std::string_view, 8> known_names{run_files::metrics, run_files::predictions, "config.json",
                                                       "vocab.txt",        "vocab.json",           "merges.txt",
-                                                      run_files::trace};
-constexpr std::array<std::string_view, 5> known_endings{".safetensors", ".pack", ".yaml", ".yml", ".ckpt"};
+                                                      "tokenizer.json",   run_files::trace};
+constexpr std::array<std::string_view, 10> known_endings{".safetensors", ".gguf",  ".pack", ".yaml", ".yml",
+                                                         ".ckpt",        ".model", ".pt",   ".pth",  ".pdparams"};
 
 /// "ptrain.report/2": the schema that a document names; empty if it is none of this program's.
 std::string read_schema(const fs::path& file) {

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
+#include <map>
 #include <set>
 
 namespace ptrain {
@@ -37,36 +39,54 @@ std::map<std::string, std::set<std::string>> read_index(const fs::path& path) {
 fs::path find_weights_file(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return path;
-  const fs::path one = path / "model.safetensors", index = path / "model.safetensors.index.json";
-  return !fs::exists(one, error) && fs::exists(index, error) ? index : one;
+  constexpr std::array<const char*, 4> names{"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                             "pytorch_model.bin.index.json"};
+  for (const char* name : names) {
+    if (fs::exists(path / name, error)) return path / name;
+  }
+  return path / names.front();
+}
+
+const WeightsFile::File& WeightsFile::add(const fs::path& path) {
+  if (path.extension() == ".gguf") return files_.emplace_back(std::in_place_type<GgufFile>, path);
+  if (are_pickled_weights(MappedFile(path).bytes())) {
+    return files_.emplace_back(std::in_place_type<PickledWeightsFile>, path);
+  }
+  return files_.emplace_back(std::in_place_type<SafetensorsFile>, path);
 }
 
 WeightsFile::WeightsFile(const fs::path& path) {
   const fs::path file = find_weights_file(path);
   path_ = file.string();
-  if (file.extension() == ".gguf") {
-    gguf_ = std::make_unique<GgufFile>(file);
-    renamed_ = tensors_by_transformers_names(*gguf_);
-    for (const NamedTensor& tensor : renamed_) tensors_.push_back(&tensor);
-  } else if (file.extension() != ".json") {
-    files_.push_back(std::make_unique<SafetensorsFile>(file));
-    metadata_ = files_.front()->metadata();
-  } else {
+  const auto point_to = [&](const std::vector<NamedTensor>& tensors) {
+    for (const NamedTensor& tensor : tensors) tensors_.push_back(&tensor);
+  };
+  if (file.extension() == ".json") {
     for (const auto& [name, expected] : read_index(file)) {
-      files_.push_back(std::make_unique<SafetensorsFile>(file.parent_path() / name));
+      const fs::path part = file.parent_path() / name;
+      const std::size_t before = tensors_.size();
+      std::visit([&](const auto& opened) { point_to(opened.tensors()); }, add(part));
+      std::set<std::string_view> found;
+      for (std::size_t i = before; i < tensors_.size(); ++i) found.insert(tensors_[i]->name);
       for (const std::string& tensor : expected) {
-        if (files_.back()->find(tensor) != nullptr) continue;
-        fail("{}: has no tensor {}, which {} says is there", files_.back()->path(), quoted_name(tensor), path_);
+        if (found.contains(tensor)) continue;
+        fail("{}: has no tensor {}, which {} says is there", part.string(), quoted_name(tensor), path_);
       }
     }
+    return;
   }
-  for (const auto& part : files_)
-    for (const NamedTensor& tensor : part->tensors()) tensors_.push_back(&tensor);
+  const File& opened = add(file);
+  if (const auto* gguf = std::get_if<GgufFile>(&opened)) {
+    renamed_ = tensors_by_transformers_names(*gguf);
+    point_to(renamed_);
+    return;
+  }
+  if (const auto* safetensors = std::get_if<SafetensorsFile>(&opened)) metadata_ = safetensors->metadata();
+  std::visit([&](const auto& one) { point_to(one.tensors()); }, opened);
 }
 
 void WeightsFile::check() const {
-  for (const auto& file : files_) file->check();
-  if (gguf_ != nullptr) gguf_->check();
+  for (const File& file : files_) std::visit([](const auto& one) { one.check(); }, file);
 }
 
 }  // namespace ptrain

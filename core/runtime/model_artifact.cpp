@@ -230,7 +230,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
   document.keys = select_model_keys(config);
   document.class_names = names_of_classes(data, config.model.classes);
   document.config_hash = config_hash(config);
-  std::vector<const char*> files{model_files::weights};
+  std::vector<std::string> files{model_files::weights};
   if (const std::string architecture = model.config_json(); !architecture.empty()) {
     write_file_atomic(folder / model_files::architecture, architecture);
     files.push_back(model_files::architecture);
@@ -248,21 +248,19 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
       document.text->columns = {data.columns.first, data.columns.second, data.columns.label, data.are_pairs};
     }
     if (find_source_row(config.data.source).entry.reads_key("data.vocab")) {
-      const std::vector<fs::path> sources = vocabulary_files(config.data.vocab);
-      for (std::size_t i = 0; i < sources.size(); ++i) {
-        const bool bytes = sources.size() > 1;
-        files.push_back(!bytes ? model_files::vocabulary : i == 0 ? model_files::byte_vocabulary : model_files::merges);
-        write_file_atomic(folder / files.back(), read_file(sources[i]));
-      }
+      VocabularyCopy vocabulary =
+          copy_vocabulary(config.data.vocab, config.data.lowercase ? TextCase::lower : TextCase::keep);
       // What transformers' AutoTokenizer needs beside config.json and the vocabulary; it takes the case from here
       // alone.
-      const json tokenizer = {{"do_lower_case", config.data.lowercase && sources.size() == 1},
-                              {"model_max_length", data.max_length}};
-      write_file_atomic(folder / model_files::tokenizer, tokenizer.dump(2) + "\n");
-      files.push_back(model_files::tokenizer);
+      vocabulary.config["model_max_length"] = data.max_length;
+      vocabulary.files[model_files::tokenizer] = vocabulary.config.dump(2) + "\n";
+      for (const auto& [name, content] : vocabulary.files) {
+        write_file_atomic(folder / name, content);
+        files.push_back(name);
+      }
     }
   }
-  for (const char* name : files) document.files[name] = check_file(folder / name);
+  for (const std::string& name : files) document.files[name] = check_file(folder / name);
   document.hash = compute_hash(write_fields(document));
   write_document(document, folder / model_files::document);
 }
@@ -312,6 +310,20 @@ void require_images_or_sentences(const ModelArtifact& trained, const std::string
   if (data.frames > 0) reads = fmt::format("clips of {} frames", data.frames);
   if (reads.empty()) return;
   fail_usage("{}: reads {}, which {}; use ptrain infer or bench infer", trained.folder.string(), reads, what);
+}
+
+/// The name of the folder's vocabulary; null without one.
+static const char* find_vocabulary(const ModelDocument& document) {
+  const auto found =
+      std::ranges::find_if(vocabulary_names, [&](const char* name) { return document.files.contains(name); });
+  return found == vocabulary_names.end() ? nullptr : *found;
+}
+
+bool ModelArtifact::has_vocabulary() const { return find_vocabulary(document) != nullptr; }
+
+fs::path ModelArtifact::vocabulary() const {
+  invariant(has_vocabulary(), "the vocabulary of a model without one");
+  return folder / find_vocabulary(document);
 }
 
 TrainedWeights ModelArtifact::weights() const {

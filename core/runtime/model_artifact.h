@@ -33,8 +33,7 @@ struct TextColumns {
   void describe(Fields& field);
 };
 
-/// Preprocessing of text: WordPiece with the vocabulary in vocab.txt, or a
-/// byte-level BPE with vocab.json and merges.txt.
+/// Preprocessing of text, by the vocabulary that the folder has.
 struct TextInput {
   std::int64_t max_length = 0;
   bool lowercase = true;
@@ -87,10 +86,8 @@ struct ModelDocument {
 namespace model_files {
 inline constexpr const char* document = "model.json";
 inline constexpr const char* weights = "model.safetensors";
-inline constexpr const char* architecture = "config.json";    // if the model has one
-inline constexpr const char* vocabulary = "vocab.txt";        // for text, unless synthetic
-inline constexpr const char* byte_vocabulary = "vocab.json";  // alternatively, with merges
-inline constexpr const char* merges = "merges.txt";
+inline constexpr const char* architecture = "config.json";  // if the model has one
+inline constexpr const char* vocabulary = "vocab.txt";  // for text, or another of vocabulary_names, unless synthetic
 inline constexpr const char* tokenizer = "tokenizer_config.json";  // with a vocabulary, for other libraries
 }  // namespace model_files
 
@@ -110,13 +107,8 @@ struct ModelArtifact {
   DatasetInfo data;  // likewise
 
   TrainedWeights weights() const;
-  bool has_vocabulary() const { return has(model_files::vocabulary) || has(model_files::byte_vocabulary); }
-  std::filesystem::path vocabulary() const {
-    return folder / (has(model_files::byte_vocabulary) ? model_files::byte_vocabulary : model_files::vocabulary);
-  }
-
- private:
-  bool has(const char* file) const { return document.files.contains(file); }
+  bool has_vocabulary() const;
+  std::filesystem::path vocabulary() const;
 };
 
 /// Writes model.json and the model's other files next to the weights, which `folder` has already. Throws Error{failed}

@@ -124,7 +124,7 @@ class TensorsByName {
     if (similar != nullptr) {
       hint = fmt::format("; it has {}: take the prefix off its names", similar->name);
     } else if (file_.path().find("-of-") != std::string::npos) {
-      hint = "; one of several files: give their index, model.safetensors.index.json";
+      hint = "; one of several files: give their index, or the folder";
     }
     fail("{}: has no tensor {}, which {} needs{}", file_.path(), mapping.external, model.name(), hint);
   }

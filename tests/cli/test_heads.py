@@ -216,6 +216,23 @@ class RunningText(ProgramTest):
         timed = run("bench", "infer", model, "--scenario", "single_stream", "--seconds", "0.2")
         self.assertEqual(timed.returncode, 0, timed.stderr)
 
+    def test_a_tokenizer_json_is_a_vocabulary_that_the_models_folder_keeps(self):
+        tokens = json.loads((self.folder / "vocab.json").read_text())
+        end = tokens.pop("<|endoftext|>")
+        level = {"type": "ByteLevel", "add_prefix_space": False}
+        (self.folder / "tokenizer.json").write_text(json.dumps({
+            "model": {"type": "BPE", "vocab": tokens, "merges": [["t", "h"], ["th", "e"]]}, "pre_tokenizer": level,
+            "decoder": level, "added_tokens": [{"id": end, "content": "<|endoftext|>"}]}))
+        few = ("-o", "train.steps=3", "-o", "train.log_every_steps=1", "-o", "eval.every_epochs=0")
+        for name, vocabulary in (("own", "vocab.json"), ("other", "tokenizer.json")):
+            trained = self.train(name, *few, "-o", f"data.vocab={self.folder}/{vocabulary}")
+            self.assertEqual(trained.returncode, 0, trained.stderr)
+            self.assertTrue((self.folder / name / vocabulary).exists())
+        self.assertEqual(self.losses("other"), self.losses("own"))
+        first, second = (run("infer", self.folder / name, "the cat", "--tokens", 9, "--temperature", 0) for name in ("own", "other"))
+        self.assertEqual((second.returncode, second.stdout), (0, first.stdout), second.stderr)
+        self.assertTrue(first.stdout.startswith("the cat"))
+
     def test_it_trains_on_made_up_tokens_in_low_precision_and_goes_on_where_it_was(self):
         settings = ("-o", "data.source=synthetic", "-o", "model.vocab_size=200", "-o", "data.synthetic_samples=256",
                     "-o", "train.log_every_steps=1", "-o", "output.checkpoint_every_steps=30")

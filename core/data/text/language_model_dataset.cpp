@@ -9,6 +9,7 @@
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
+#include <array>
 
 namespace ptrain {
 namespace {
@@ -108,9 +109,12 @@ class RunningText final : public Dataset {
 
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split) {
   require_path(settings, "text");
-  if (fs::path(settings.vocab_path).extension() != ".json") {
-    fail_usage("data.vocab: {}: data.source text needs a byte-level BPE's vocab.json, with merges.txt next to it",
-               quoted_name(settings.vocab_path));
+  constexpr std::array<std::string_view, 3> endings{".json", ".model", ".gguf"};
+  if (std::ranges::find(endings, fs::path(settings.vocab_path).extension().string()) == endings.end()) {
+    fail_usage(
+        "data.vocab: {}: data.source text needs a byte-level BPE's vocab.json with merges.txt next to it, a "
+        "tokenizer.json, SentencePiece's .model or a .gguf file",
+        quoted_name(settings.vocab_path));
   }
   return std::make_unique<RunningText>(settings, split);
 }

@@ -1,16 +1,12 @@
 #include "core/data/text/tokenizer.h"
 
 #include "core/base/errors.h"
-#include "core/data/text/byte_bpe.h"
-#include "core/data/text/wordpiece.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace ptrain {
 namespace {
-
-bool is_byte_bpe(const std::filesystem::path& vocab) { return vocab.extension() == ".json"; }
 
 /// How many tokens of each sentence fit into `budget`: the longer one is truncated first.
 std::pair<std::size_t, std::size_t> share(std::size_t a, std::size_t b, std::size_t budget) {
@@ -53,18 +49,8 @@ std::int32_t Tokenizer::encode_pair(std::span<const std::int32_t> a, std::span<c
   return static_cast<std::int32_t>(at);
 }
 
-std::vector<std::filesystem::path> vocabulary_files(const std::filesystem::path& vocab) {
-  if (!is_byte_bpe(vocab)) return {vocab};
-  return {vocab, vocab.parent_path() / "merges.txt"};
-}
-
 std::string Tokenizer::decode(std::span<const std::int32_t>) const {
   fail("this vocabulary keeps neither case nor spaces and cannot decode tokens; a byte-level BPE can");
-}
-
-std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& vocab, TextCase text_case) {
-  if (is_byte_bpe(vocab)) return std::make_unique<ByteBpe>(ByteBpe::from_files(vocab));
-  return std::make_unique<WordPiece>(WordPiece::from_file(vocab, text_case));
 }
 
 }  // namespace ptrain

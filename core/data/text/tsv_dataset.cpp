@@ -194,7 +194,7 @@ class TextDataset : public Dataset {
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split) {
   require_path(settings, "tsv");
   if (settings.vocab_path.empty())
-    fail_usage("data source tsv needs a vocabulary (vocab.txt, or vocab.json with merges.txt)");
+    fail_usage("data source tsv needs a vocabulary (vocab.txt, vocab.json with merges.txt, or tokenizer.json)");
   return std::make_unique<TextDataset>(settings, split);
 }
 

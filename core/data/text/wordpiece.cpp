@@ -130,7 +130,7 @@ void WordPiece::match_word(std::string_view word, std::vector<std::int32_t>& ids
     ids.push_back(unknown_);
     return;
   }
-  const Vocabulary* vocabulary = &whole_;
+  const TokenIds* vocabulary = &whole_;
   while (!word.empty()) {
     std::size_t length = word.size();
     auto found = vocabulary->find(word);

@@ -5,7 +5,6 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 namespace ptrain {
 
@@ -23,19 +22,13 @@ class WordPiece final : public Tokenizer {
   void tokenize(std::string_view text, std::vector<std::int32_t>& ids) const override;
 
  private:
-  struct StringHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
-  using Vocabulary = std::unordered_map<std::string, std::int32_t, StringHash, std::equal_to<>>;
-
   std::int32_t required(std::string_view token, const std::string& name) const;
   void tokenize_plain(std::string_view text, std::vector<std::int32_t>& ids) const;
   void match_word(std::string_view word, std::vector<std::int32_t>& ids) const;
 
   std::vector<std::string> tokens_;
-  Vocabulary whole_;   // tokens that start a word
-  Vocabulary inside_;  // "##" tokens, without the mark
+  TokenIds whole_;   // tokens that start a word
+  TokenIds inside_;  // "##" tokens, without the mark
   TextCase case_;
   std::int32_t unknown_ = 0;
 };

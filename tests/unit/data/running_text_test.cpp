@@ -52,7 +52,7 @@ class RunningText : public ::testing::Test {
 
   std::size_t get_tokens(const std::string& text) const {
     Ids ids;
-    ByteBpe(json_["vocabulary"].dump(), json_["merges"].get<std::string>()).tokenize(text, ids);
+    read_byte_bpe(json_["vocabulary"].dump(), json_["merges"].get<std::string>()).tokenize(text, ids);
     return ids.size();
   }
 
@@ -68,7 +68,7 @@ TEST_F(RunningText, IsTheLinesTokensOneBehindTheOtherInWholeBlocks) {
   const std::unique_ptr<Dataset> data = open(text);  // longer than what is tokenised at once
   EXPECT_EQ(data->info().kind, DataKind::tokens);
   EXPECT_EQ(data->info().vocab_size, static_cast<int>(json_["vocabulary"].size()));
-  const ByteBpe tokenizer(json_["vocabulary"].dump(), json_["merges"].get<std::string>());
+  const BpeTokenizer tokenizer = read_byte_bpe(json_["vocabulary"].dump(), json_["merges"].get<std::string>());
   Ids expected;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) tokenizer.tokenize(lines.eof() ? line : line + "\n", expected);

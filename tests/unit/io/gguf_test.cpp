@@ -5,6 +5,7 @@
 #include "core/io/weights_file.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
+#include "tests/written_gguf.h"
 
 #include <gtest/gtest.h>
 
@@ -15,42 +16,6 @@ namespace ptrain {
 namespace gguf_test {
 
 const std::string golden_file = PTRAIN_SOURCE_DIR "/tests/golden/blocks.gguf";
-
-/// A file by its parts.
-class Written {
- public:
-  template <typename Number>
-  Written& number(Number value) {
-    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    return *this;
-  }
-  Written& string(std::string_view text) {
-    number(static_cast<std::uint64_t>(text.size()));
-    text_ += text;
-    return *this;
-  }
-  Written& tensor(std::string_view name, std::vector<std::uint64_t> extents, std::uint32_t type, std::uint64_t offset) {
-    string(name).number(static_cast<std::uint32_t>(extents.size()));
-    for (const std::uint64_t extent : extents) number(extent);
-    return number(type).number(offset);
-  }
-  /// The data, from the next multiple of 32 on.
-  Written& data(std::size_t bytes) {
-    text_.resize((text_.size() + 31) / 32 * 32 + bytes);
-    return *this;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-Written begin(std::uint64_t tensors, std::uint64_t keys, std::uint32_t version = 3) {
-  Written file;
-  for (const char letter : {'G', 'G', 'U', 'F'}) file.number(letter);
-  file.number(version).number(tensors).number(keys);
-  return file;
-}
 
 std::string get_rejection(const std::string& file) {
   return get_error([&] { parse_gguf(std::as_bytes(std::span(file.data(), file.size())), "w.gguf"); });
