@@ -2,8 +2,8 @@
 // the results of pycocotools 2.0.11 to the last bit.
 #pragma once
 
-#include "core/tasks/detected_box.h"
 #include "core/data/boxes/rle.h"
+#include "core/tasks/detected_box.h"
 
 #include <array>
 #include <cstdint>
