@@ -82,10 +82,10 @@ class LossBuilder {
     const ValueId rest = combine(BinaryFunction::sub, distance, apply(UnaryFunction::affine, clamped, {0.5f, 0}));
     return apply(UnaryFunction::affine, combine(BinaryFunction::mul, clamped, rest), {1 / beta, 0});
   }
-  /// The weighted sum over `count`, at least one.
+  /// The weighted sum over `count`, at least one. The last op is a sum, which is a loss in fp32 at every AMP level.
   ValueId mean(ValueId terms, ValueId weights, ValueId count) {
     const ValueId divisor = apply(UnaryFunction::clamp, count, {1, std::numeric_limits<float>::max()});
-    return combine(BinaryFunction::div, sum(combine(BinaryFunction::mul, terms, weights)), divisor);
+    return sum(combine(BinaryFunction::mul, terms, combine(BinaryFunction::div, weights, divisor)));
   }
 
  private:
