@@ -57,7 +57,8 @@ std::vector<Loss> Detection::add_losses(Graph& graph, Mode /*mode*/) const {
       graph.add("box_distance", std::make_shared<Unary>(UnaryAttributes{UnaryFunction::abs}), {difference});
   const ValueId weighted =
       graph.add("weighted_box_distance", std::make_shared<Binary>(BinaryFunction::mul), {distance, counted});
-  const ValueId boxes = graph.add("box_loss", std::make_shared<Reduce>(ReduceAttributes{}), {weighted});
+  const ValueId boxes =
+      graph.add("box_loss", std::make_shared<Reduce>(ReduceAttributes{.sums = AmpClass::extra_black}), {weighted});
   return {{"classification", classes}, {"bbox_regression", boxes}};
 }
 

@@ -47,7 +47,7 @@ class LossBuilder {
     return add(std::make_shared<Unary>(UnaryAttributes{function, constants}), {x});
   }
   ValueId reshape(ValueId x, Shape to) { return add(std::make_shared<Reshape>(std::move(to)), {x}); }
-  ValueId sum(ValueId x) { return add(std::make_shared<Reduce>(ReduceAttributes{}), {x}); }
+  ValueId sum(ValueId x) { return add(std::make_shared<Reduce>(ReduceAttributes{.sums = AmpClass::extra_black}), {x}); }
 
   /// The rows of x [N,n,..] that `indices` [N,K] name; those of negative ones are zero.
   ValueId pick_rows(ValueId x, ValueId indices, AmpClass amp = AmpClass::grey) {
@@ -82,7 +82,7 @@ class LossBuilder {
     const ValueId rest = combine(BinaryFunction::sub, distance, apply(UnaryFunction::affine, clamped, {0.5f, 0}));
     return apply(UnaryFunction::affine, combine(BinaryFunction::mul, clamped, rest), {1 / beta, 0});
   }
-  /// The weighted sum over `count`, at least one. The last op is a sum, which is a loss in fp32 at every AMP level.
+  /// The weighted sum over `count`, at least one; a sum in fp32 is last, since losses are.
   ValueId mean(ValueId terms, ValueId weights, ValueId count) {
     const ValueId divisor = apply(UnaryFunction::clamp, count, {1, std::numeric_limits<float>::max()});
     return sum(combine(BinaryFunction::mul, terms, combine(BinaryFunction::div, weights, divisor)));

@@ -46,7 +46,7 @@ TEST(InstanceSegmentationTraining, KeepsBoxesExactInLowPrecision) {
   Config config = masks_config();
   config.train.steps = 1;
   const double exact = train(config).result.losses.front();
-  for (const AmpLevel level : {AmpLevel::O1}) {
+  for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
     config.amp.level = level;
     EXPECT_NEAR(train(config).result.losses.front(), exact, 0.1 * exact) << enum_name(level);
   }
