@@ -78,7 +78,8 @@ TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
   const Outcome outcome = train(config);
   ASSERT_EQ(outcome.result.evaluations.size(), 6u) << "of 12 steps, every second";
   ASSERT_TRUE(outcome.result.best);
-  for (const EvalResult& result : outcome.result.evaluations) EXPECT_GE(result.loss.value(), outcome.result.best->value);
+  for (const EvalResult& result : outcome.result.evaluations)
+    EXPECT_GE(result.loss.value(), outcome.result.best->value);
   const ModelArtifact kept = open_trained_model(fs::path(config.output.dir) / "best", model_entries());
   EXPECT_EQ(kept.document.model, "bert");
   config.model.weights = kept.weights().file.string();
