@@ -12,6 +12,7 @@
 #include "models/vision/deeplab_xception.h"
 #include "models/vision/efficientnet.h"
 #include "models/vision/fcn.h"
+#include "models/vision/mask_rcnn.h"
 #include "models/vision/mobilenet.h"
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
@@ -112,6 +113,11 @@ std::unique_ptr<Model> retinanet(const Config& config, const DatasetInfo& data) 
   return make_retinanet(spec(config, data));
 }
 
+template <MaskRcnnSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> mask_rcnn(const Config& config, const DatasetInfo& data) {
+  return make_mask_rcnn(spec(config, data));
+}
+
 std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
@@ -153,6 +159,11 @@ ModelEntry deeplab_entry(std::string name, std::vector<std::string> other_names,
 ModelEntry retinanet_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
   return {std::move(name), std::move(other_names), "RetinaNet",       DataKind::image, std::move(keys),
           {"detection"},   MainWork::convolutions, std::move(weights)};
+}
+
+ModelEntry mask_rcnn_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
+  return {std::move(name), std::move(other_names),    "Mask R-CNN",           DataKind::image,
+          std::move(keys), {"instance_segmentation"}, MainWork::convolutions, std::move(weights)};
 }
 
 ModelEntry gpt2_entry() {
@@ -245,6 +256,11 @@ const std::vector<Row>& model_rows() {
        retinanet<retinanet_spec>},
       {retinanet_entry("retinanet_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        retinanet<retinanet_tiny_spec>},
+      {mask_rcnn_entry("maskrcnn_resnet50_fpn", {"MaskRCNN"}, "torchvision",
+                       concatenate({"data.image_size", "data.augment", "model.frozen_norms"}, norm_keys)),
+       mask_rcnn<mask_rcnn_spec>},
+      {mask_rcnn_entry("maskrcnn_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
+       mask_rcnn<mask_rcnn_tiny_spec>},
       {wide_deep_entry(), wide_deep},
       {gpt2_entry(), gpt2},
       {llama_entry(LlamaForm::llama, {"SmolLM2"}, "Llama"), llama<LlamaForm::llama>},

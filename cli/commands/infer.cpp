@@ -226,13 +226,14 @@ void add_infer_command(CLI::App& program) {
   command
       ->add_option(
           "--boxes", arguments->boxes,
-          "detection: folder for each image as NAME.png with the boxes of its objects drawn, those with a score "
-          "of at least 0.5")
+          "detection: folder for each image as NAME.png with the boxes, and the masks if there are, of its objects "
+          "drawn, those with a score of at least 0.5")
       ->type_name("FOLDER");
   command
-      ->add_option("--coco-results", arguments->coco_results,
-                   "detection: all boxes as COCO's results file, for pycocotools; ids are those of the annotations, "
-                   "else images count from 1 and categories are class numbers")
+      ->add_option(
+          "--coco-results", arguments->coco_results,
+          "detection: all boxes, and masks, as COCO's results file, for pycocotools; ids are those of the annotations, "
+          "else images count from 1 and categories are class numbers")
       ->type_name("FILE");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
       ->capture_default_str()

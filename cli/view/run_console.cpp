@@ -46,8 +46,9 @@ void RunConsole::on_step(const Step& s) {
 
 void RunConsole::on_eval(const EvalResult& r) {
   const Evaluation& evaluation = r.evaluation;
-  progress_->message(fmt::format("evaluation after step {}: {}, loss {:.4f}, {} in {:.1f} s{}", r.step,
-                                 evaluation.text(), r.loss, counted(evaluation.eval_samples, "sample"), r.seconds,
+  const std::string loss = r.loss ? fmt::format(", loss {:.4f}", *r.loss) : std::string();
+  progress_->message(fmt::format("evaluation after step {}: {}{}, {} in {:.1f} s{}", r.step, evaluation.text(), loss,
+                                 counted(evaluation.eval_samples, "sample"), r.seconds,
                                  evaluation.text_of_others(MetricView::brief)));
 }
 

@@ -28,10 +28,14 @@ inline constexpr const char* mixup_lambda = "mixup_lambda";  // f32 [1], weight 
 inline constexpr const char* attention_mask = "attention_mask";  // [N,S], ones for tokens, zeros for the padding
 
 // Other inputs of a plan.
-inline constexpr const char* offsets = "sequence_offsets";     // i32 [N+1], packed: first token of each sequence, and
-                                                               // the end of the last
-inline constexpr const char* last_tokens = "last_tokens";      // i32 [N+1], packed: last token of each sequence, and 0
-                                                               // at the end
+inline constexpr const char* offsets = "sequence_offsets";  // i32 [N+1], packed: first token of each sequence, and
+                                                            // the end of the last
+inline constexpr const char* last_tokens = "last_tokens";   // i32 [N+1], packed: last token of each sequence, and 0
+                                                            // at the end
+inline constexpr const char* anchor_matches = "anchor_matches";  // i32 [N,A], the object of each anchor, or BoxMatch
+inline constexpr const char* object_boxes = "object_boxes";      // f32 [N,M,6], as detections, of those that are learnt
+inline constexpr const char* mask_ranges =
+    "mask_ranges";  // i32 [N,M,2], their first runs in object_masks, and how many
 inline constexpr const char* class_weights = "class_weights";  // f32 [classes], for the loss
 inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
 
@@ -39,9 +43,17 @@ inline constexpr const char* rng = "rng";                      // i64 [3] = {see
 inline constexpr const char* loss = "loss";      // f32 []
 inline constexpr const char* logits = "logits";  // [N,classes]; values [N,1]; one logit of two classes [N,1]; language
                                                  // models [N,S,ids], deployed [N,ids] of the token after each text
-inline constexpr const char* auxiliary = "auxiliary";        // as logits, from intermediate features, in training
-inline constexpr const char* class_logits = "class_logits";  // [N,A,classes] of anchors A
-inline constexpr const char* box_deltas = "box_deltas";      // [N,A,4], boxes relative to anchors
+inline constexpr const char* auxiliary = "auxiliary";            // as logits, from intermediate features, in training
+inline constexpr const char* class_logits = "class_logits";      // [N,A,classes] of anchors A
+inline constexpr const char* box_deltas = "box_deltas";          // [N,A,4], boxes relative to anchors
+inline constexpr const char* anchor_sample = "anchor_sample";    // i32 [N,S], anchors of the loss; -1: none
+inline constexpr const char* region_boxes = "region_boxes";      // f32 [N,R,6], regions of the losses, as detections
+inline constexpr const char* region_matches = "region_matches";  // i32 [N,R], the object of each, or BoxMatch
+inline constexpr const char* region_logits = "region_logits";    // [N,R,1+classes], of background first
+inline constexpr const char* region_deltas = "region_deltas";    // [N,R,4(1+classes)], each class's box from the region
+inline constexpr const char* mask_logits = "mask_logits";        // [N,P,28,28,1+classes], of the first P regions
+inline constexpr const char* mask_targets = "mask_targets";      // f32 [N,P,28,28], their shares of the objects' masks
+inline constexpr const char* mask_probabilities = "mask_probabilities";  // [N,D,28,28], of each detection in its box
 inline constexpr const char* detections = "detections";  // f32 [N,D,6]: x0, y0, x1, y1, score, class; class -1: none
 inline constexpr const char* probabilities = "probabilities";  // f32 [N,classes], added for deployed models
 

@@ -45,9 +45,10 @@ std::unique_ptr<InferenceDataset> open_annotated_inputs(const ModelArtifact& mod
                                                         const std::vector<std::string>& arguments) {
   const std::string& path = arguments.front();
   if (arguments.size() > 1) fail_usage("a data set with boxes has to be the only input, got {}", listed(arguments));
-  const DataSettings settings{.path = path, .image_size = model.data.image_size, .classes = model.data.classes};
-  std::unique_ptr<Dataset> samples =
-      holds_coco(path) ? open_coco(settings, Split::eval) : open_voc(settings, Split::eval);
+  const bool is_coco = holds_coco(path);
+  DataSettings settings{.path = path, .image_size = model.data.image_size, .classes = model.data.classes};
+  settings.targets = is_coco ? model.data.targets : std::vector<std::string>{tensor_names::annotations};
+  std::unique_ptr<Dataset> samples = is_coco ? open_coco(settings, Split::eval) : open_voc(settings, Split::eval);
   if (samples->info().class_names != model.data.class_names) {
     fail("{}: has the classes {}, which differ from the model's {}", path, listed(samples->info().class_names),
          listed(model.data.class_names));

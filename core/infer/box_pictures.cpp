@@ -14,16 +14,23 @@
 namespace ptrain {
 namespace {
 
-/// Rows of the image one after another.
-std::vector<std::uint8_t> copy_pixels(const DecodedImage& image) {
-  const auto row_bytes = static_cast<std::size_t>(image.width) * 3;
-  std::vector<std::uint8_t> pixels;
-  pixels.reserve(row_bytes * static_cast<std::size_t>(image.height));
-  for (std::size_t y = 0; y < static_cast<std::size_t>(image.height); ++y) {
-    const std::uint8_t* const row = image.view.pixels + image.view.stride * y;
-    pixels.insert(pixels.end(), row, row + row_bytes);
+/// The class of each pixel [height, width] that an object's mask has, counted from 1, the better object's where there
+/// are several; -1 elsewhere.
+std::vector<std::int32_t> find_classes(std::span<const DetectedBox> objects, int width, int height) {
+  std::vector<std::int32_t> classes(static_cast<std::size_t>(std::ptrdiff_t{width} * height), -1);
+  for (auto one = objects.rbegin(); one != objects.rend(); ++one) {
+    if (one->score < least_shown_score) continue;
+    std::int64_t pixel = 0;  // column by column
+    for (std::size_t run = 0; run < one->mask.counts.size(); ++run) {
+      const std::int64_t end = pixel + one->mask.counts[run];
+      for (; run % 2 == 1 && pixel < end; ++pixel) {
+        const auto at = static_cast<std::size_t>(pixel % height * width + pixel / height);
+        classes[at] = static_cast<std::int32_t>(one->category) + 1;
+      }
+      pixel = end;
+    }
   }
-  return pixels;
+  return classes;
 }
 
 /// Black or white, whichever is easier to read on `ground`.
@@ -62,10 +69,11 @@ void BoxPictureFolder::write(const std::string& image, std::span<const DetectedB
   std::vector<std::uint8_t> bytes, decoded;
   read_file(image, bytes);
   const DecodedImage original = decode_image(bytes, image, decoded, data_.orientation);
-  std::vector<std::uint8_t> pixels = copy_pixels(original);
-  const Canvas canvas{pixels, original.width, original.height};
   const auto colours = voc_palette(static_cast<std::size_t>(data_.classes) + 1);  // its first is black
-  for (auto one = objects.rbegin(); one != objects.rend(); ++one) {               // better ones over others
+  std::vector<std::uint8_t> pixels =
+      blend_classes(original, find_classes(objects, original.width, original.height), colours);
+  const Canvas canvas{pixels, original.width, original.height};
+  for (auto one = objects.rbegin(); one != objects.rend(); ++one) {  // better ones over others
     if (one->score < least_shown_score) continue;
     const auto label = static_cast<std::size_t>(one->category);
     draw_object(canvas, *one, data_.class_names.at(label), colours.at(label + 1));

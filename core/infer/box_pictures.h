@@ -15,8 +15,8 @@ class BoxPictureFolder {
   BoxPictureFolder(std::filesystem::path folder, const DatasetInfo& data) : data_(data), folder_(std::move(folder)) {}
 
   /// Writes NAME.png: the image with the boxes of objects whose score is at least least_shown_score, each with its
-  /// class's name and its score; NAME as PictureFolder has it. Boxes are in px of the image. Throws Error{failed} where
-  /// the image cannot be read, and on I/O.
+  /// class's name and its score, and with the masks where there are some; NAME as PictureFolder has it. Boxes are in px
+  /// of the image. Throws Error{failed} where the image cannot be read, and on I/O.
   void write(const std::string& image, std::span<const DetectedBox> objects);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace ptrain {
 
-/// A JSON list with an object per detection: image_id, category_id, bbox [x, y, width, height] in px, and score.
-/// Numbers have all their digits.
+/// A JSON list with an object per detection: image_id, category_id, bbox [x, y, width, height] in px, the segmentation
+/// as run lengths where the model finds masks, and score. Numbers have all their digits.
 class CocoResults {
  public:
   /// Categories have the ids in `data`. Throws Error{failed} on I/O, as the others do.

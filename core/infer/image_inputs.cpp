@@ -136,7 +136,8 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Image>& i
 
 std::unique_ptr<InferenceDataset> open_image_inputs(const ModelArtifact& model,
                                                     const std::vector<std::string>& arguments) {
-  if (learns(model.data.targets, tensor_names::annotations) && std::ranges::any_of(arguments, holds_annotations)) {
+  const bool has_boxes = std::ranges::count(model.data.targets, tensor_names::annotations) > 0;
+  if (has_boxes && std::ranges::any_of(arguments, holds_annotations)) {
     return open_annotated_inputs(model, arguments);
   }
   std::vector<Image> images;

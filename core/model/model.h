@@ -71,8 +71,10 @@ class Model {
   virtual BuiltModel construct(const Bucket& batch, Mode mode) const = 0;
   /// The extents of the graph that runs a batch of these extents: graphs are static, and a few of them serve all
   /// batches. It has as many rows as the batch. For packed text the tokens are a capacity T; otherwise, as here, one
-  /// graph serves any number of tokens.
-  virtual Bucket bucket_for(const Bucket& batch, Mode) const { return Bucket(batch).set(extent_names::tokens, 0); }
+  /// graph serves any number of tokens, and of objects that only its task reads.
+  virtual Bucket bucket_for(const Bucket& batch, Mode) const {
+    return {batch.rows, {{extent_names::height, batch.height()}, {extent_names::width, batch.width()}}};
+  }
   /// Metadata for other tools, stored with the weights as config.json; empty: none.
   virtual std::string config_json() const { return {}; }
   /// How it differs from the published network of its name, though weights fit both: "small stem ..."; empty: not at

@@ -17,16 +17,19 @@ Shape concatenated_shape(std::span<const Shape> shapes, std::optional<int> axis)
 class Concat final : public Op {
  public:
   Concat() = default;
-  explicit Concat(int axis) : axis_(axis) {}
+  /// `amp` is extra_black for positions, which low precision would move.
+  explicit Concat(int axis, AmpClass amp = AmpClass::grey) : axis_(axis), amp_(amp) {}
   std::optional<int> axis() const { return axis_; }
 
   std::string_view type() const override { return "concat"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return amp_; }
 
  private:
   std::optional<int> axis_;
+  AmpClass amp_ = AmpClass::grey;
 };
 
 /// inputs: dy.  outputs: one tensor for each of the shapes, in dy's dtype: its slice of dy along the axis, or of dy's

@@ -32,7 +32,9 @@ class AmpRewriter {
     if (own == AmpClass::keep) return own;
     if (listed(options_.custom_white, node.op->type())) return AmpClass::white;
     if (listed(options_.custom_black, node.op->type())) return AmpClass::extra_black;
-    return own;
+    // Sums of losses are read in fp32.
+    const bool is_scalar = graph_.desc(node.outputs.front()).shape.rank() == 0;
+    return own == AmpClass::grey && is_scalar ? AmpClass::extra_black : own;
   }
 
   bool casts(const Node& node, std::size_t i) const {

@@ -58,7 +58,7 @@ struct LoggedEvaluation {
   std::map<std::string, std::optional<double>> figures;
 
   void describe(Fields& field) {
-    field.finite("loss", loss, "null: not finite");
+    field.finite("loss", loss, "null: not finite, or none");
     field("samples", samples, "");
     field("seconds", seconds, "");
     field.others(figures, "a figure of the evaluation by its name in the report; null: undefined");

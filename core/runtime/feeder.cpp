@@ -1,6 +1,7 @@
 #include "core/runtime/feeder.h"
 
 #include "core/base/errors.h"
+#include "core/data/image/framing.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
 
@@ -73,6 +74,15 @@ void feed_packed(Plan& plan, const Batch& batch) {
   if (plan.has_input(tensor_names::last_tokens)) write(plan, tensor_names::last_tokens, find_last_tokens(offsets));
 }
 
+/// Images as large as the frame.
+void feed_frames(Plan& plan, const Batch& batch) {
+  const ImageSize frame = find_image_size(batch);
+  HostTensor placements(DType::f32, with_rows(batch.rows(), placement_tensor().shape));
+  for (std::int64_t row = 0; row < batch.rows(); ++row)
+    write_placement(fit_inside(frame, frame), placements.row<float>(row));
+  plan.write_input(tensor_names::placements, placements.bytes().data(), placements.bytes().size());
+}
+
 Shape shape_of_row(const Shape& shape) { return Shape(std::vector(shape.dims().begin() + 1, shape.dims().end())); }
 
 void read_output(const Plan& plan, const std::string& name, const TensorDesc& desc, HostTensor& to) {
@@ -114,6 +124,7 @@ Batch read_outputs(const Plan& plan, const std::vector<std::string>& names) {
 }
 
 void feed(Plan& plan, const Batch& batch) {
+  if (plan.has_input(tensor_names::placements) && !batch.has(tensor_names::placements)) feed_frames(plan, batch);
   const bool packs = plan.has_input(tensor_names::offsets);
   if (packs) feed_packed(plan, batch);
   for (const std::vector<Batch::Entry>* entries : {&batch.entries(), &batch.common()}) {

@@ -7,7 +7,7 @@
 namespace ptrain {
 
 /// Copies each tensor of the batch to the plan's input of that name, if there is one. Tokens are packed if the plan has
-/// sequence offsets.
+/// sequence offsets. Images without placements are as large as the frame.
 void feed(Plan& plan, const Batch& batch);
 
 /// The outputs [N, ...] of those names from a plan's last run, real numbers as fp32; waits for it. All rows count.

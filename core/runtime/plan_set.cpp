@@ -15,8 +15,16 @@ Bucket measure_extents(const Batch& batch) {
     tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   }
   const ImageSize size = find_image_size(batch);
-  return {batch.rows(),
-          {{extent_names::tokens, tokens}, {extent_names::height, size.height}, {extent_names::width, size.width}}};
+  Bucket extents(
+      batch.rows(),
+      {{extent_names::tokens, tokens}, {extent_names::height, size.height}, {extent_names::width, size.width}});
+  for (const auto& [spec, tensor] : batch.entries()) add_extents(spec, extents);
+  return extents;
+}
+
+void add_extents(const TensorSpec& spec, Bucket& extents) {
+  if (spec.name == tensor_names::annotations) extents.set(extent_names::objects, spec.shape[0]);
+  if (spec.name == tensor_names::object_masks) extents.set(extent_names::mask_runs, spec.shape[0]);
 }
 
 Cost step_cost(const Graph& graph) {

@@ -11,8 +11,10 @@
 
 namespace ptrain {
 
-/// The extents of a batch: rows, tokens, height and width of images.
+/// The extents of a batch: rows, tokens, height and width of images, and those of add_extents().
 Bucket measure_extents(const Batch& batch);
+/// Adds the extents that a tensor of samples alone has: objects of an image, runs of their masks.
+void add_extents(const TensorSpec& spec, Bucket& extents);
 
 /// Arithmetic and memory traffic of a step's forward and backward pass, without the optimizer.
 Cost step_cost(const Graph& graph);

@@ -15,7 +15,9 @@ struct DetectedBox {
   std::int64_t category = 0;
   CocoBox box{};
   double score = 0;
-  RunLengths mask = {};  // where masks are matched, of the annotations' size
+  RunLengths mask = {};  // of the image's pixels; without runs where none is found
+
+  bool has_mask() const { return !mask.counts.empty(); }
 };
 
 /// Objects are counted and drawn from this score on.

@@ -35,9 +35,11 @@ void reject_class_keys(const DataConfig& data, const RejectKey& reject, const st
 
 LossGraph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode) {
   LossGraph built{model.build(batch, mode), {}};
-  const std::vector<Loss> losses = task.add_losses(built.graph, mode);
+  std::vector<Loss> losses;
+  if (task.has_losses(mode)) losses = task.add_losses(built.graph, mode);
   if (mode != Mode::training) task.postprocess(built.graph);
   if (!task.reads_outputs(mode)) built.graph.clear_outputs();
+  if (losses.empty()) return built;
   built.graph.set_output(tensor_names::loss, add_sum(built.graph, losses));
   if (losses.size() == 1) return built;
   for (const Loss& loss : losses) {

@@ -47,6 +47,8 @@ class Task {
   virtual std::vector<std::string> targets() const = 0;
   /// Rejects configuration values that the task does not support.
   virtual void check(const Config& /*config*/, const RejectKey& /*reject*/) const {}
+  /// Whether it has losses in that mode, training or evaluation.
+  virtual bool has_losses(Mode /*mode*/) const { return true; }
   /// Adds targets as inputs, and the losses of the graph's outputs against them.
   virtual std::vector<Loss> add_losses(Graph& graph, Mode mode) const = 0;
   /// Whether a model's outputs are read in that mode; if not, their memory may be reused.
@@ -95,7 +97,8 @@ struct LossGraph {
   std::map<std::string, float> terms;
 };
 
-/// Outputs are "loss", the weighted sum, and the model's own if they are read. Each of several losses is an output too.
+/// Outputs are "loss", the weighted sum if there are losses, and the model's own if they are read. Each of several
+/// losses is an output too.
 LossGraph build_with_losses(const Model& model, const Task& task, const Bucket& batch, Mode mode);
 
 /// The name of the output of one of several losses.

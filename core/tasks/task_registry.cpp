@@ -3,6 +3,7 @@
 #include "core/tasks/classification/classification.h"
 #include "core/tasks/clicks/clicks.h"
 #include "core/tasks/detection/detection.h"
+#include "core/tasks/detection/instance_segmentation.h"
 #include "core/tasks/language_model/language_model.h"
 #include "core/tasks/regression/regression.h"
 #include "core/tasks/segmentation/segmentation.h"
@@ -26,9 +27,13 @@ std::unique_ptr<Task> make(const TaskOptions& options) {
 }
 
 constexpr Row rows[] = {
-    {"classification", make<Classification>}, {"regression", make<Regression>},
-    {"language_model", make<LanguageModel>},  {"clicks", make<Clicks>},
-    {"segmentation", make<Segmentation>},     {"detection", make<Detection>},
+    {"classification", make<Classification>},
+    {"regression", make<Regression>},
+    {"language_model", make<LanguageModel>},
+    {"clicks", make<Clicks>},
+    {"segmentation", make<Segmentation>},
+    {"detection", make<Detection>},
+    {"instance_segmentation", make<InstanceSegmentation>},
 };
 
 }  // namespace

@@ -49,6 +49,7 @@ Evaluator::Evaluator(const EvalConfig& eval, const OutputConfig& output, Trainin
       ranks_(ranks),
       observer_(observer),
       task_(plans.task()),
+      has_loss_(task_.has_losses(Mode::evaluation)),
       metrics_(task_.metrics(plans.options().classes)) {
   loader_.samples = eval.max_samples;
   loader_.make_decoder = decoders;
@@ -91,8 +92,12 @@ EvalResult Evaluator::evaluate() {
     if (batch.count == 0) return true;
     Plan& plan = plans.for_batch(batch).plan;
     Batch scores = run(plan, batch);
-    float loss = 0;
-    plan.read_output(tensor_names::loss, &loss, sizeof loss);
+    std::optional<double> loss;
+    if (has_loss_) {
+      float read = 0;
+      plan.read_output(tensor_names::loss, &read, sizeof read);
+      loss = read;
+    }
     observer_.on_activity("evaluating", done, total);
     if (eval_.flip) average(scores, task_.mirrored(run(plan, mirrored(batch))));
     metrics->add_batch(batch, loss, scores);
@@ -124,7 +129,7 @@ EvalResult Evaluator::make_result(const Metrics& counted) const {
   const std::unique_ptr<Metrics> all = make_metrics();
   for (const std::vector<double>& rank : ranks_.collect(counted.state())) all->merge(rank);
   EvalResult result;
-  result.loss = all->mean_loss();
+  if (has_loss_) result.loss = all->mean_loss();
   result.evaluation = all->evaluation();
   result.classes = all->details();
   if (result.classes && result.classes->classes.size() > most_confused) result.classes->confusion.clear();

@@ -18,7 +18,7 @@ namespace ptrain {
 struct EvalResult {
   std::int64_t step = 0;  // training steps before it
   std::int64_t epoch = 0;
-  double loss = 0;
+  std::optional<double> loss;                   // none where the task has none in evaluation
   Evaluation evaluation;                        // over all ranks
   std::optional<ClassificationReport> classes;  // of the last evaluation only
   double seconds = 0;                           // excluding compilation
@@ -58,6 +58,7 @@ class Evaluator {
   Ranks& ranks_;
   TrainObserver& observer_;
   const Task& task_;
+  bool has_loss_;
   std::vector<MetricInfo> metrics_;
   std::vector<EvalResult> results_;
   std::vector<Prediction> predictions_;  // of this rank

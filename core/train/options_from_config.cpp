@@ -109,7 +109,9 @@ LoaderOptions loader_options(const Config& config, Split split, std::shared_ptr<
   options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
   options.max_bad_samples = config.data.max_bad_samples;
   options.max_bad_share = config.data.max_bad_share;
-  options.collate = [task = std::move(task)](Batch& batch) { task->collate(batch); };
+  if (task->has_losses(train ? Mode::training : Mode::evaluation)) {
+    options.collate = [task = std::move(task)](Batch& batch) { task->collate(batch); };
+  }
   ranks.shard(options);
   return options;
 }

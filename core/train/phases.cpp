@@ -1,6 +1,7 @@
 #include "core/train/phases.h"
 
 #include "core/base/errors.h"
+#include "core/runtime/plan_set.h"
 
 #include <algorithm>
 #include <cmath>
@@ -118,15 +119,16 @@ std::vector<TrainingStage> configured_phases(const TrainConfig& train, const Dat
   return phases;
 }
 
-Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize requested) {
-  const ImageSize size = requested.value_or(data.image_size);
-  return {rows,
-          {{extent_names::tokens, rows * data.max_length},
-           {extent_names::height, size.height},
-           {extent_names::width, size.width}}};
+Bucket full_bucket(std::int64_t rows, const Dataset& data, ImageSize requested) {
+  const ImageSize size = requested.value_or(data.info().image_size);
+  Bucket extents(rows, {{extent_names::tokens, rows * data.info().max_length},
+                        {extent_names::height, size.height},
+                        {extent_names::width, size.width}});
+  for (const TensorSpec& spec : data.tensors({.size = size})) add_extents(spec, extents);
+  return extents;
 }
 
-std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const DatasetInfo& data) {
+std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const Dataset& data) {
   std::vector<Bucket> buckets;
   for (const TrainingStage& phase : phases) {
     buckets.push_back(full_bucket(phase.batch_size, data, phase.images.size));

@@ -35,10 +35,10 @@ struct TrainingStage {
 std::vector<TrainingStage> configured_phases(const TrainConfig& train, const DataConfig& data);
 
 /// The extents of batches of `rows` samples of maximum length; images of `size`, or the data's own if empty.
-Bucket full_bucket(std::int64_t rows, const DatasetInfo& data, ImageSize size = {});
+Bucket full_bucket(std::int64_t rows, const Dataset& data, ImageSize size = {});
 
 /// Their batch extents, the one with the most pixels or rows first; `data` provides the default size.
-std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const DatasetInfo& data);
+std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const Dataset& data);
 
 /// The position in the data before a step.
 struct DataPosition {

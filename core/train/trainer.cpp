@@ -280,9 +280,9 @@ EvalResult Trainer::evaluate_now() {
   flush_notes();
   if (result.bad_samples.count > noted_bad_samples_) observer_.on_note(result.bad_samples.text("evaluation"));
   noted_bad_samples_ = std::max(noted_bad_samples_, result.bad_samples.count);
-  if (result.evaluation.eval_samples > 0 && !std::isfinite(result.loss)) {
+  if (result.evaluation.eval_samples > 0 && result.loss && !std::isfinite(*result.loss)) {
     outcome_.status = RunStatus::diverged;
-    outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), result.loss);
+    outcome_.message = fmt::format("the loss of the evaluation after step {} is {}", steps_done(), *result.loss);
   }
   return result;
 }

@@ -18,7 +18,7 @@ RetinaNetSpec retinanet_spec(const Config& config, const DatasetInfo& data);
 /// A small one that learns in seconds, for tests.
 RetinaNetSpec retinanet_tiny_spec(const Config& config, const DatasetInfo& data);
 
-/// Outputs class_logits [N, A, classes] and box_deltas [N, A, 4] for the anchors of core/tasks/detection/anchors.h.
+/// Outputs class_logits [N, A, classes] and box_deltas [N, A, 4] for retinanet_anchors (core/ops/detection/anchors.h).
 /// Sides of images have to be multiples of 32 px.
 std::unique_ptr<Model> make_retinanet(const RetinaNetSpec& spec);
 

@@ -89,14 +89,14 @@ def clips(size, batch, steps):
                 ["vision_peer.py", "--frames", 3, "--classes", 400, "--size", size, "--batch", batch], 3)
 
 
-def detection(size, batch, steps):
-    """As with pretrained weights: frozen norms and first layers."""
-    frozen = ["backbone.body.conv1.*", "backbone.body.layer1.*"]
-    return Case("retinanet", f"RetinaNet on ResNet-50, {size} px, batch {batch}", steps,
-                {"model.name": "retinanet_resnet50_fpn", "model.classes": 91, "data.image_size": size, "data.batch_size": batch,
+def detection(name, title, size, batch, steps):
+    """As with pretrained weights: frozen norms and first layers. RetinaNet's classes have no background."""
+    frozen, model = ["backbone.body.conv1.*", "backbone.body.layer1.*"], f"{name}_resnet50_fpn"
+    return Case(name, f"{title} on ResNet-50, {size} px, batch {batch}", steps,
+                {"model.name": model, "model.classes": 91 if name == "retinanet" else 90, "data.image_size": size, "data.batch_size": batch,
                  "data.augment": "none", "train.optimizer.name": "momentum", "train.optimizer.lr": 1e-3,
                  "train.groups.match": json.dumps(frozen), "train.groups.trainable": json.dumps([False] * len(frozen))},
-                ["detection_peer.py", "--size", size, "--batch", batch], 3)
+                ["detection_peer.py", "--model", model, "--size", size, "--batch", batch], 3)
 
 
 def pixels(size, batch, steps):
@@ -161,7 +161,8 @@ CASES = {
         encoder("ernie", "ERNIE 3.0 base", "Ernie", "base", 40000),
         gpt2(256, 4, 5),
         clips(112, 8, 5),
-        detection(320, 2, 8),
+        detection("retinanet", "RetinaNet", 320, 2, 8),
+        detection("maskrcnn", "Mask R-CNN", 320, 2, 4),
         pixels(256, 4, 5),
         clicks(512, 200),
     ],

@@ -5,12 +5,15 @@
 #include "core/data/image/framing.h"
 #include "core/data/tensor_names.h"
 #include "core/io/safetensors.h"
+#include "core/ops/detection/detect_objects.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
+#include "core/tasks/detection/detection_metrics.h"
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
+#include "models/vision/mask_rcnn.h"
 #include "models/vision/vision_blocks.h"
 #include "tests/small_models.h"
 #include "tests/test_backend.h"
@@ -72,6 +75,17 @@ LlamaSpec get_llama_spec(LlamaForm form, const nlohmann::json& json, Padding pad
   return spec;
 }
 
+/// Its losses are of all anchors and regions, of which there are few (reference.py).
+std::unique_ptr<Model> make_mask_detector(const Config& config, const DatasetInfo& data) {
+  MaskRcnnSpec spec = mask_rcnn_spec(config, data);
+  constexpr std::int32_t all_anchors = 5000, regions = 16, with_object = 8;
+  spec.anchors = {all_anchors, all_anchors};
+  spec.regions = {regions + objects_per_image, with_object};
+  spec.learnt_proposals = spec.proposals = regions;
+  spec.detections = 20;
+  return make_mask_rcnn(spec);
+}
+
 std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   if (json.contains("clicks")) return make_wide_deep(get_clicks(json));
   if (json.at("bert").empty()) {
@@ -87,7 +101,7 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     data.image_size = json.at("size").get<int>();
     data.mean = PixelScale{}.mean;
     data.stddev = PixelScale{}.deviation;
-    return ptrain::make_model(config, data);
+    return json.contains("found") ? make_mask_detector(config, data) : ptrain::make_model(config, data);
   }
   if (json.at("case") == "gpt2") return make_gpt2(get_gpt2_spec(json));
   if (const auto form = choice_from_name<LlamaForm>(json.at("case").get<std::string>())) {
@@ -212,6 +226,9 @@ Golden load_golden(const std::string& name, Padding padding) {
   golden.losses = json.at("losses").get<std::vector<double>>();
   golden.gradients =
       read_gradients(json.at("gradients"), read_doubles(file.at("norms")), read_doubles(file.at("sketches")));
+  for (const nlohmann::json& one : json.value("found", nlohmann::json::array())) {
+    golden.found.push_back({one[0], one[1], one[2], {one[3], one[4], one[5], one[6]}, one[7]});
+  }
   golden.model = make_model(json, padding);
   return golden;
 }
@@ -229,16 +246,22 @@ namespace {
 /// The objects of images that fill the model's input.
 void add_objects(Batch& batch, int step, const GoldenStep& form, int classes) {
   const auto all = objects(step, form.batch, form.size, classes);
+  const auto most_runs = static_cast<std::size_t>(objects_per_image) * (2 * static_cast<std::size_t>(form.size) + 1);
   batch.add(annotation_tensor(objects_per_image));
+  batch.add(mask_tensor(most_runs));
   batch.add(placement_tensor());
   for (std::int64_t row = 0; row < form.batch; ++row) {
     std::vector<AnnotatedObject> annotated;
     for (int i = 0; i < objects_per_image; ++i) {
-      const auto& [label, left, top, width, height] = all[static_cast<std::size_t>(row * objects_per_image + i)];
+      const auto& object = all[static_cast<std::size_t>(row * objects_per_image + i)];
+      const auto& [label, left, top, width, height] = object;
       annotated.push_back({static_cast<std::int32_t>(label),
                            {static_cast<double>(left), static_cast<double>(top), static_cast<double>(width),
                             static_cast<double>(height)}});
+      const RunLengths mask = encode_mask(draw_mask(object, form.size), form.size, form.size);
+      annotated.back().mask = format_run_lengths(mask.counts);
     }
+    write_masks(annotated, batch.at(tensor_names::object_masks).row<std::int32_t>(row));
     write_objects(annotated, batch.at(tensor_names::annotations).row<std::int64_t>(row));
     write_placement(fit_inside(form.size, form.size), batch.at(tensor_names::placements).row<float>(row));
   }
@@ -307,7 +330,7 @@ Batch GoldenRun::batch(int step) const {
   } else {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
-    if (testing::get_task(*golden_.model)->name() == "detection") add_objects(batch, step, form, golden_.classes);
+    if (testing::get_task(*golden_.model)->predicts_objects()) add_objects(batch, step, form, golden_.classes);
   }
   testing::get_task(*golden_.model)->collate(batch);
   return batch;
@@ -319,14 +342,15 @@ float GoldenRun::step(int step) {
   feed(*plan_, fed);
   const float lr = golden_.learning_rate * golden_.steps.at(static_cast<std::size_t>(step)).lr_factor;
   plan_->write_input(flat::learning_rate, &lr, sizeof lr);
+  const std::array<std::int64_t, 3> rng{};
+  if (plan_->has_input(tensor_names::rng)) plan_->write_input(tensor_names::rng, rng.data(), sizeof rng);
   plan_->run(Pass::forward, Pass::update);
   float loss = 0;
   plan_->read_output(loss_output, &loss, sizeof loss);
   return loss;
 }
 
-std::vector<float> GoldenRun::evaluate() {
-  const Batch fed = batch(0);
+Batch GoldenRun::read_answers(const Batch& fed) {
   const PlanSet::Shapes shapes{[this](const Bucket& bucket) {
                                  return build_inference_graph(golden_.model->build(bucket, Mode::evaluation), {}).graph;
                                },
@@ -339,9 +363,30 @@ std::vector<float> GoldenRun::evaluate() {
   Plan& plan = plans.for_batch(fed).plan;
   feed(plan, fed);
   plan.run(Pass::forward, Pass::forward);
-  const bool of_anchors = plan.graph().find_output(tensor_names::class_logits) != no_value;
-  const char* const name = of_anchors ? tensor_names::class_logits : tensor_names::logits;
-  return testing::get_floats(read_outputs(plan, {name}).at(name));
+  return read_outputs(plan, names_of_outputs(plan.graph()));
+}
+
+std::vector<std::vector<DetectedBox>> GoldenRun::find_objects() {
+  const Batch fed = batch(0), answers = read_answers(fed);
+  std::vector<std::vector<DetectedBox>> all;
+  for (std::int64_t row = 0; row < fed.count; ++row) all.push_back(read_found(fed, answers, row));
+  return all;
+}
+
+std::vector<float> GoldenRun::evaluate() {
+  const Batch answers = read_answers(batch(0));
+  if (const HostTensor* const detections = answers.find(tensor_names::detections)) {
+    std::vector<float> corners;
+    const auto values = detections->values<float>();
+    for (std::size_t i = 0; i < values.size(); i += DetectObjects::columns) {
+      if (values[i + DetectObjects::label] < 0) continue;
+      corners.insert(corners.end(), values.begin() + static_cast<std::ptrdiff_t>(i),
+                     values.begin() + static_cast<std::ptrdiff_t>(i) + 4);
+    }
+    return corners;
+  }
+  const bool of_anchors = answers.has(tensor_names::class_logits);
+  return testing::get_floats(answers.at(of_anchors ? tensor_names::class_logits : tensor_names::logits));
 }
 
 void GoldenRun::save(const std::filesystem::path& path) const {

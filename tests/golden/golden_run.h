@@ -4,6 +4,7 @@
 
 #include "core/passes/pipeline.h"
 #include "core/runtime/plan_set.h"
+#include "core/tasks/detected_box.h"
 #include "models/text/bert.h"
 #include "models/wide_deep.h"
 #include "tests/golden/sketch.h"
@@ -30,6 +31,14 @@ struct GoldenStep {
   float lr_factor = 1;  // of the learning rate
 };
 
+/// An object that PyTorch finds in the first batch, by the weights as they start.
+struct FoundObject {
+  std::int64_t image = 0, label = 0;
+  double score = 0;
+  std::array<double, 4> corners{};  // px
+  double mask_area = 0;             // px
+};
+
 struct Golden {
   std::string name;
   std::vector<GoldenStep> steps;
@@ -44,6 +53,7 @@ struct Golden {
   double gradient_tolerance = 0;    // relative L2, each tensor; or twice pytorch_error
   double pytorch_error = 0;         // largest relative L2 error of a gradient in PyTorch's own fp32
   std::vector<Gradient> gradients;  // of the first step
+  std::vector<FoundObject> found;   // by detectors with masks
   std::unique_ptr<Model> model;     // without dropout
 };
 
@@ -61,13 +71,17 @@ class GoldenRun {
   /// The last step's gradient in PyTorch's layout. Throws std::logic_error when no parameter has that name there, or
   /// it is not trained.
   std::vector<float> gradient(std::string_view name) const;
-  /// Logits of the first batch at evaluation, as the weights are now.
+  /// Logits of the first batch at evaluation, as the weights are now; of detectors with masks the corners of boxes.
   std::vector<float> evaluate();
+  /// The objects in that batch, image by image; of detectors with masks.
+  std::vector<std::vector<DetectedBox>> find_objects();
   /// Writes the weights, under the names that files have.
   void save(const std::filesystem::path& path) const;
 
  private:
   Batch batch(int step) const;
+  /// All outputs of the first batch at evaluation.
+  Batch read_answers(const Batch& fed);
 
   const Golden& golden_;
   std::unique_ptr<Backend> backend_;

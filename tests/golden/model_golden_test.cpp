@@ -135,6 +135,27 @@ TEST_P(PackedGolden, SequencesGiveTheGradientsAndLossesOfPyTorchsPaddedOnes) {
   expect_pytorchs(golden, run, unwritten);
 }
 
+TEST(MaskRcnnGolden, FindsTheObjectsAndMasksOfTorchvision) {
+  set_thread_count(1);
+  const Golden golden = load_golden("maskrcnn_resnet50_fpn");
+  const std::vector<std::vector<DetectedBox>> images = GoldenRun(golden, Fusion::full).find_objects();
+  std::size_t count = 0;
+  for (const std::vector<DetectedBox>& image : images) count += image.size();
+  ASSERT_EQ(count, golden.found.size());
+  EXPECT_GT(count, 0U);
+  std::vector<std::size_t> next(images.size());
+  for (const FoundObject& expected : golden.found) {
+    const auto image = static_cast<std::size_t>(expected.image);
+    const DetectedBox& one = images.at(image).at(next[image]++);
+    const auto& [left, top, right, bottom] = expected.corners;
+    EXPECT_EQ(one.category, expected.label);
+    EXPECT_NEAR(one.score, expected.score, 1e-4);
+    const CocoBox box{left, top, right - left, bottom - top};
+    for (std::size_t i = 0; i < box.size(); ++i) EXPECT_NEAR(one.box[i], box[i], 1e-2);
+    EXPECT_NEAR(static_cast<double>(one.mask.area()), expected.mask_area, 0.01 * expected.mask_area + 2);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, PackedGolden, ::testing::Values("minilm", "llama", "qwen2", "qwen3"));
 
 INSTANTIATE_TEST_SUITE_P(
@@ -150,13 +171,13 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"convnext_tiny", Fusion::off}, Case{"vit_b_16", Fusion::full},
                       Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off}, Case{"vgg16", Fusion::full},
                       Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
-                      Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"deeplabv3_resnet50", Fusion::full},
-                      Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full},
-                      Case{"ernie", Fusion::full}, Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full},
-                      Case{"wide_deep", Fusion::off}, Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off},
-                      Case{"llama", Fusion::full}, Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full},
-                      Case{"qwen3", Fusion::full}, Case{"qwen3", Fusion::off}, Case{"bert_base", Fusion::full},
-                      Case{"bert_base", Fusion::off}),
+                      Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"maskrcnn_resnet50_fpn", Fusion::full},
+                      Case{"deeplabv3_resnet50", Fusion::full}, Case{"minilm", Fusion::full},
+                      Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full},
+                      Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off},
+                      Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full},
+                      Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
+                      Case{"qwen3", Fusion::off}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
     testing::case_name);
 
 }  // namespace

@@ -38,7 +38,11 @@ class Case:
 
     @property
     def detects(self):
-        return self.name.startswith("retinanet")
+        return self.name.startswith(("retinanet", "maskrcnn"))
+
+    @property
+    def finds_masks(self):
+        return self.name.startswith("maskrcnn")
 
     @property
     def steps(self):
@@ -71,6 +75,7 @@ CASES = {case.name: case for case in (
     # The norm of three images' means magnifies rounding: PyTorch's own fp32 is off by 0.005.
     Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, tolerance=0.02, pixels=True),
     Case("retinanet_resnet50_fpn", 2, 128, 5, {**MOMENTUM, "lr": 1e-6}),
+    Case("maskrcnn_resnet50_fpn", 2, 128, 4, {**MOMENTUM, "lr": 1e-6}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -152,10 +157,11 @@ VECTORS = [
 
 
 def weight(name, shape):
-    """Filters: uniform with He's variance; matrices: within 0.04; the rest by VECTORS."""
+    """Filters: uniform with He's variance; matrices: within 0.04; the rest by VECTORS. The filters that propose regions are
+    a tenth of it: else scores are 1 but for rounding, and boxes fill the image."""
     values = uniform(name, math.prod(shape))
     if len(shape) == 4:
-        values *= np.float32(math.sqrt(6.0 / math.prod(shape[1:])))
+        values *= np.float32(math.sqrt(6.0 / math.prod(shape[1:])) * (0.1 if name.startswith("rpn.") else 1.0))
     elif len(shape) == 2:
         values *= np.float32(0.04)
     else:
@@ -268,12 +274,29 @@ def detector(case):
     body = resnet50(norm_layer=FrozenBatchNorm2d)
     pyramid = backbone_utils._resnet_fpn_extractor(
         body, 5, returned_layers=[2, 3, 4], extra_blocks=feature_pyramid_network.LastLevelP6P7(256, 256))
-    model = retinanet.RetinaNet(pyramid, case.classes)
+    return retinanet.RetinaNet(pyramid, case.classes)
+
+
+def set_frozen_norms(model):
+    from torchvision.ops import FrozenBatchNorm2d
     for name, part in model.named_modules():
         if isinstance(part, FrozenBatchNorm2d):
             part.weight.copy_(weight(name + ".weight", part.weight.shape))
             part.bias.copy_(weight(name + ".bias", part.bias.shape))
-    return model
+
+
+PROPOSALS, FOUND = 16, 20  # of an image, which keep the second stage small
+
+
+def mask_detector(case):
+    """torchvision's Mask R-CNN likewise, which samples all anchors and regions."""
+    from torchvision.models.detection import MaskRCNN, backbone_utils
+    from torchvision.models.resnet import resnet50
+    from torchvision.ops import FrozenBatchNorm2d
+    pyramid = backbone_utils._resnet_fpn_extractor(resnet50(norm_layer=FrozenBatchNorm2d), 5)
+    limits = {f"rpn_{when}_nms_top_n_{mode}": PROPOSALS for when in ("pre", "post") for mode in ("train", "test")}
+    return MaskRCNN(pyramid, case.classes + 1, **limits, rpn_batch_size_per_image=10**6, rpn_positive_fraction=1.0,
+                    box_batch_size_per_image=10**6, box_positive_fraction=1.0, box_detections_per_img=FOUND)
 
 
 def own_size(case):
@@ -289,7 +312,8 @@ def build(case, dtype):
     elif case.bert:
         model = text_model(case)
     elif case.detects:
-        model = detector(case)
+        model = mask_detector(case) if case.finds_masks else detector(case)
+        set_frozen_norms(model)
     elif case.frames > 1:
         import segment_network
         model = segment_network.Recognizer(case.classes, case.frames)
@@ -329,6 +353,8 @@ def get_logits(case, model, batch, step, dtype):
             types["position_ids"] = (torch.arange(case.size) + ROBERTA_FIRST_POSITION).expand(case.batch, -1)
         return model(input_ids=batch["input_ids"][step].long(), attention_mask=mask.long(), **types).logits
     images = normalized(batch["images"][step], dtype)
+    if case.finds_masks:
+        return torch.cat([one["boxes"] for one in find_masks(model, images)])
     if case.detects:
         return detect(model, images)[1]["cls_logits"]
     return model(images)
@@ -354,7 +380,55 @@ def get_detection_loss(case, model, batch, step, dtype):
     return sum(model.compute_loss(targets, outputs, anchors).values())
 
 
+def draw_masks(objects, size):
+    """The lower left half of each object's box: u8 [objects, size, size]."""
+    at = torch.arange(size)
+    masks = []
+    for _, left, top, right, bottom in objects.tolist():
+        down, across = at[:, None] - top, at[None, :] - left
+        inside = (down >= 0) & (down < bottom - top) & (across >= 0) & (across < right - left)
+        masks.append(inside & (down * (right - left) >= across * (bottom - top)))
+    return torch.stack(masks).to(torch.uint8)
+
+
+def listed(images):
+    from torchvision.models.detection.image_list import ImageList
+    return ImageList(images, [tuple(images.shape[2:])] * len(images))
+
+
+def get_mask_loss(case, model, batch, step, dtype):
+    images = normalized(batch["images"][step], dtype)
+    features = model.backbone(images)
+    targets = [{"labels": objects[:, 0] + 1, "boxes": objects[:, 1:].to(dtype), "masks": draw_masks(objects, case.size)}
+               for objects in batch["objects"][step]]
+    proposals, losses = model.rpn(listed(images), features, targets)
+    return sum(losses.values()) + sum(model.roi_heads(features, proposals, listed(images).image_sizes, targets)[1].values())
+
+
+def find_masks(model, images):
+    """What is found in images: boxes, labels, scores and masks of 28x28 px."""
+    features = model.backbone(images)
+    proposals, _ = model.rpn(listed(images), features)
+    return model.roi_heads(features, proposals, listed(images).image_sizes)[0]
+
+
+@torch.no_grad()
+def find_objects(case):
+    """Of the first batch, by the weights as they start: image, class, score, left, top, right, bottom and the mask's
+    pixels."""
+    from torchvision.models.detection.roi_heads import paste_masks_in_image
+    images = normalized(batches(case)["images"][0], torch.float64)
+    rows = []
+    for image, found in enumerate(find_masks(build(case, torch.float64).eval(), images)):
+        masks = paste_masks_in_image(found["masks"], found["boxes"], images.shape[2:]) > 0.5
+        for label, score, box, mask in zip(found["labels"], found["scores"], found["boxes"], masks):
+            rows.append([image, label.item() - 1, score.item(), *box.tolist(), mask.sum().item()])
+    return rows
+
+
 def get_loss(case, model, batch, step, dtype):
+    if case.finds_masks:
+        return get_mask_loss(case, model, batch, step, dtype)
     if case.detects:
         return get_detection_loss(case, model, batch, step, dtype)
     logits = get_logits(case, model, batch, step, dtype)

@@ -44,7 +44,7 @@ std::vector<float> weight(std::string_view name, const Shape& shape) {
   float offset = 0.0f;
   float scale = 0.04f;
   if (shape.rank() == 4) {
-    scale = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in)));
+    scale = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in)) * (name.starts_with("rpn.") ? 0.1 : 1.0));
   } else if (shape.rank() != 2) {
     const auto rule = std::find_if(vectors.begin(), vectors.end(), [&](const VectorRule& candidate) {
       return name.starts_with(candidate.prefix) && name.ends_with(candidate.suffix);
@@ -94,6 +94,19 @@ std::vector<std::int32_t> masks(int step, int batch, int size, int classes) {
         values.push_back(drawn == classes ? -1 : drawn);
       }
   return values;
+}
+
+std::vector<std::uint8_t> draw_mask(const std::array<std::int64_t, 5>& object, int size) {
+  const auto& [label, left, top, width, height] = object;
+  std::vector<std::uint8_t> pixels;
+  for (std::int64_t y = 0; y < size; ++y) {
+    for (std::int64_t x = 0; x < size; ++x) {
+      const std::int64_t down = y - top, across = x - left;
+      const bool is_inside = down >= 0 && down < height && across >= 0 && across < width;
+      pixels.push_back(is_inside && down * width >= across * height ? 1 : 0);
+    }
+  }
+  return pixels;
 }
 
 std::vector<std::array<std::int64_t, 5>> objects(int step, int batch, int size, int classes) {

@@ -51,6 +51,9 @@ inline constexpr int objects_per_image = 3;
 /// Objects of batch `step`, image by image: class, left, top, width, height.
 std::vector<std::array<std::int64_t, 5>> objects(int step, int batch, int size, int classes);
 
+/// The lower left half of an object's box in an image of `size` x `size` px, row by row.
+std::vector<std::uint8_t> draw_mask(const std::array<std::int64_t, 5>& object, int size);
+
 struct TextBatch {
   std::vector<std::int32_t> ids, token_types;  // [batch, length]
   std::vector<std::int32_t> lengths;           // [batch]

@@ -158,7 +158,9 @@ class CocoReader {
 /// The classes of categories, whose names and ids `made` gets.
 std::map<std::int64_t, std::int32_t> number_classes(const Document& document, int classes, AnnotatedImages& made) {
   std::map<std::int64_t, std::int32_t> labels;
-  if (document.categories.empty() || classes <= document.categories.rbegin()->first) {
+  const std::int64_t largest = document.categories.empty() ? 0 : document.categories.rbegin()->first;
+  const bool from_one = classes == largest && !document.categories.contains(0);
+  if (document.categories.empty() || (classes <= largest && !from_one)) {
     for (const auto& [id, name] : document.categories) {
       labels[id] = static_cast<std::int32_t>(made.class_names.size());
       made.class_names.push_back(name);
@@ -166,11 +168,13 @@ std::map<std::int64_t, std::int32_t> number_classes(const Document& document, in
     }
     return labels;
   }
-  for (int id = 0; id < classes; ++id) {
+  for (int label = 0; label < classes; ++label) {
+    const int id = from_one ? label + 1 : label;
     const auto category = document.categories.find(id);
     const bool is_used = category != document.categories.end();
     made.class_names.push_back(is_used ? category->second : fmt::format("unused {}", id));
-    if (is_used) labels[id] = id;
+    if (is_used) labels[id] = label;
+    if (from_one) made.category_ids.push_back(id);
   }
   return labels;
 }

@@ -184,6 +184,10 @@ std::string format_run_lengths(std::span<const std::int64_t> counts) {
   return text;
 }
 
+nlohmann::ordered_json to_coco(const RunLengths& mask) {
+  return {{"size", {mask.height, mask.width}}, {"counts", format_run_lengths(mask.counts)}};
+}
+
 std::size_t count_run_lengths(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char digit) { return ((digit - first_character) & 0x20) == 0; }));

@@ -46,6 +46,9 @@ std::size_t count_run_lengths(std::string_view text);
 /// `where`.
 std::vector<std::int64_t> parse_run_lengths(std::string_view text, const std::string& where);
 
+/// {"size": [height, width], "counts": text}.
+nlohmann::ordered_json to_coco(const RunLengths& mask);
+
 /// Parses {"size": [height, width], "counts": list or text}. Throws Error{failed} beginning with `where` unless the
 /// runs fill that size.
 RunLengths parse_rle(const nlohmann::json& value, const std::string& where);

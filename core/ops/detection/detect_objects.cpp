@@ -1,5 +1,6 @@
 #include "core/ops/detection/detect_objects.h"
 
+#include "core/ops/detection/match_boxes.h"
 #include "core/ops/require.h"
 
 namespace ptrain {
@@ -17,7 +18,7 @@ std::string DetectObjects::attributes() const {
 }
 
 std::vector<TensorDesc> DetectObjects::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 2, 2);
+  require_count(inputs, 2, 3);
   require_floating(inputs[logits], "logits");
   const Shape& shape = inputs[logits].shape;
   const DetectionAttributes& a = attrs();
@@ -25,6 +26,7 @@ std::vector<TensorDesc> DetectObjects::infer(std::span<const TensorDesc> inputs)
           inputs[logits].to_string());
   require(shape[1] * shape[2] < std::int64_t{1} << 32, "logits: more candidates than 32 bits can number");
   require_desc(inputs[deltas], {inputs[logits].dtype, Shape{shape[0], shape[1], 4}}, "deltas");
+  require_placements(inputs, placements, shape[0]);
   require(a.per_level >= 1 && a.per_level <= most_per_level && a.per_image >= 1,
           "expected 1 to {} candidates per level, got {}", most_per_level, a.per_level);
   return {{DType::f32, Shape{shape[0], a.per_image, columns}}};

@@ -11,7 +11,7 @@ enum class SuppressWithin { classes, levels };
 
 struct DetectionAttributes {
   AnchorGrid anchors;
-  float width = 0, height = 0;    // px, of the image that boxes are clipped to
+  float width = 0, height = 0;    // px, of the frame that boxes are clipped to
   float score = 0.05f;            // lowest score, exclusive; -1: any
   std::int32_t per_level = 1000;  // best candidates of a feature map
   float overlap = 0.5f;           // largest intersection over union of two objects
@@ -20,7 +20,9 @@ struct DetectionAttributes {
   SuppressWithin within = SuppressWithin::classes;
 };
 
-/// inputs:  logits [N, A, K] of A anchors and K classes; deltas [N, A, 4] (BoxDeltas).
+/// inputs:  logits [N, A, K] of A anchors and K classes; deltas [N, A, 4] (BoxDeltas); placements f32 [N, 5]
+/// (optional),
+///          to whose images boxes are clipped.
 /// outputs: detections f32 [N, per_image, 6]: x0, y0, x1, y1, score and class, by descending score; unused rows are 0
 ///          and have class -1.
 /// As torchvision's RetinaNet: candidates are pairs of an anchor and a class whose logistic score is above `score`, the
@@ -29,13 +31,14 @@ struct DetectionAttributes {
 /// any score and suppression within levels they are the proposals of torchvision's region proposal network.
 class DetectObjects final : public OpWith<DetectionAttributes> {
  public:
-  enum Input { logits, deltas };
+  enum Input { logits, deltas, placements };
   enum Column { x0, y0, x1, y1, score, label, columns };
   using OpWith::OpWith;
   std::string_view type() const override { return "detect_objects"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::extra_black; }
+  bool amp_casts_input(int input) const override { return input != placements; }
 };
 
 }  // namespace ptrain

@@ -20,15 +20,17 @@ std::string DetectRegions::attributes() const {
 }
 
 std::vector<TensorDesc> DetectRegions::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 3, 3);
+  require_count(inputs, 3, 4);
   require_boxes(inputs[regions], "regions");
   require_floating(inputs[logits], "logits");
   const Shape &shape = inputs[logits].shape, &boxes = inputs[regions].shape;
   require(shape.rank() == 3 && shape[0] == boxes[0] && shape[1] == boxes[1] && shape[2] >= 2,
           "logits: expected [{},{},2 or more], got {}", boxes[0], boxes[1], inputs[logits].to_string());
   require_desc(inputs[deltas], {inputs[logits].dtype, Shape{shape[0], shape[1], shape[2] * 4}}, "deltas");
+  require_placements(inputs, placements, shape[0]);
   require(attrs().per_image >= 1, "expected at least one object of an image");
-  return {{DType::f32, Shape{shape[0], attrs().per_image, DetectObjects::columns}}};
+  return {{DType::f32, Shape{shape[0], attrs().per_image, DetectObjects::columns}},
+          {DType::i32, Shape{shape[0], attrs().per_image}}};
 }
 
 }  // namespace ptrain

@@ -8,7 +8,6 @@ namespace ptrain {
 std::string MaskTargets::attributes() const { return fmt::format("bins={}", attrs().bins); }
 
 std::vector<TensorDesc> MaskTargets::infer(std::span<const TensorDesc> inputs) const {
-  constexpr std::int64_t placement_columns = 5;
   require_count(inputs, 5, 5);
   require_boxes(inputs[boxes], "boxes");
   const std::int64_t images = inputs[boxes].shape[0], count = inputs[boxes].shape[1];
@@ -19,7 +18,7 @@ std::vector<TensorDesc> MaskTargets::infer(std::span<const TensorDesc> inputs) c
       "ranges: expected i32 [{},M,2], got {}", images, objects.to_string());
   require(masks.dtype == DType::i32 && masks.shape.rank() == 2 && masks.shape[0] == images,
           "runs: expected i32 [{},T], got {}", images, masks.to_string());
-  require_desc(inputs[placements], {DType::f32, Shape{images, placement_columns}}, "placements");
+  require_placements(inputs, placements, images);
   require(attrs().bins >= 1, "bad: {}", attributes());
   return {{DType::f32, Shape{images, count, attrs().bins, attrs().bins}}};
 }

@@ -15,7 +15,7 @@ struct MaskTargetsAttributes {
 ///          i32 [N,T], where the runs of an image's masks end (PlacedMask); placements f32 [N,5] of the images
 ///          (core/data/image/framing.h).
 /// outputs: targets f32 [N,S,bins,bins], RoIAlign of the resized masks with as many samples as bins have pixels
-///          (torchvision's project_masks_on_boxes); 0 without an object.
+///          (torchvision's project_masks_on_boxes); 0 without an object. They have no gradient.
 class MaskTargets final : public OpWith<MaskTargetsAttributes> {
  public:
   enum Input { boxes, matches, ranges, runs, placements };
@@ -23,6 +23,7 @@ class MaskTargets final : public OpWith<MaskTargetsAttributes> {
   std::string_view type() const override { return "mask_targets"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& /*builder*/) const override {}
   AmpClass amp_class() const override { return AmpClass::extra_black; }
   bool amp_casts_input(int) const override { return false; }
 };

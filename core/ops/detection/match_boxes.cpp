@@ -4,6 +4,11 @@
 
 namespace ptrain {
 
+void require_placements(std::span<const TensorDesc> inputs, int input, std::int64_t images) {
+  if (!has_input(inputs, input)) return;
+  require_desc(inputs[static_cast<std::size_t>(input)], {DType::f32, Shape{images, placement_columns}}, "placements");
+}
+
 void require_boxes(const TensorDesc& boxes, const char* what) {
   require(boxes.dtype == DType::f32 && boxes.shape.rank() == 3 && boxes.shape[2] >= 4,
           "{}: expected f32 [N,B,4 or more], got {}", what, boxes.to_string());

@@ -27,6 +27,8 @@ class MatchBoxes final : public OpWith<MatchBoxesAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
+/// Checks an optional input for f32 [images,5].
+void require_placements(std::span<const TensorDesc> inputs, int input, std::int64_t images);
 /// Checks for f32 [N,B,4 or more], as `what`.
 void require_boxes(const TensorDesc& boxes, const char* what);
 

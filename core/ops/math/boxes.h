@@ -82,6 +82,15 @@ PTRAIN_HD_INLINE CornerBox clip_box(const CornerBox& box, float width, float hei
           fminf(fmaxf(box.y1, 0), height)};
 }
 
+inline constexpr std::int64_t placement_columns = 5;  // of the tensor placements (core/data/image/framing.h)
+
+/// The part of a box that is in what an image fills of a frame; `placement` is its row of the tensor placements, null
+/// for all of the frame.
+PTRAIN_HD_INLINE CornerBox clip_to_image(const CornerBox& box, float width, float height, const float* placement) {
+  if (placement == nullptr) return clip_box(box, width, height);
+  return clip_box(box, fminf(width, placement[2]), fminf(height, placement[3]));
+}
+
 /// The anchors of one feature map: at each location, boxes of several sizes and ratios around its upper left corner.
 struct AnchorLevel {
   static constexpr int most_shapes = 15;

@@ -6,8 +6,9 @@
 namespace ptrain {
 
 struct GatherAttributes {
-  int axis = 0;        // axis that is indexed; a negative one counts from the last
-  int batch_axes = 0;  // leading axes that x and the indices share
+  int axis = 0;                   // axis that is indexed; a negative one counts from the last
+  int batch_axes = 0;             // leading axes that x and the indices share
+  AmpClass amp = AmpClass::grey;  // extra_black for positions, which low precision would move
 };
 
 /// inputs: x [B.., O.., n, I..], of any dtype, where n is the axis; indices i32 [B.., K..], where B.. are the batch
@@ -21,6 +22,7 @@ class Gather final : public OpWith<GatherAttributes> {
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return attrs().amp; }
 };
 
 /// inputs: rows [B.., O.., K.., I..], floating; indices i32 [B.., K..].

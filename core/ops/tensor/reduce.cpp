@@ -57,7 +57,7 @@ std::string Reduce::attributes() const {
 }
 
 /// Sums are black, as Paddle's sum and mean are.
-AmpClass Reduce::amp_class() const { return attrs().kind == ReduceKind::max ? AmpClass::grey : AmpClass::black; }
+AmpClass Reduce::amp_class() const { return attrs().kind == ReduceKind::max ? AmpClass::grey : attrs().sums; }
 
 Shape Reduce::kept_shape(const Shape& shape) const {
   std::vector<std::int64_t> dims = shape.dims();

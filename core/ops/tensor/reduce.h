@@ -13,6 +13,7 @@ struct ReduceAttributes {
   ReduceKind kind = ReduceKind::sum;
   std::vector<int> axes = {};  // negative ones count from the last; none: all axes
   KeepDims keep_dims = KeepDims::no;
+  AmpClass sums = AmpClass::black;  // of sums and means; extra_black for losses, which are fp32 at every level
 };
 
 /// For each axis of a tensor of `rank`, whether it is reduced. Throws std::invalid_argument naming an axis that does

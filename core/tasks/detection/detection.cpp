@@ -2,14 +2,14 @@
 
 #include "core/config/config.h"
 #include "core/data/boxes/annotated_images.h"
-#include "core/data/image/framing.h"
 #include "core/ops/detection/detect_objects.h"
 #include "core/ops/detection/sigmoid_focal_loss.h"
 #include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/reduce.h"
 #include "core/ops/tensor/unary.h"
-#include "core/tasks/detection/anchors.h"
 #include "core/tasks/detection/detection_metrics.h"
+#include "core/tasks/detection/match_anchors.h"
+#include "core/tasks/detection/placed_objects.h"
 
 #include <fmt/format.h>
 
@@ -20,10 +20,9 @@
 namespace ptrain {
 namespace {
 
-// Targets that collate() makes; A anchors.
+// Targets that collate() makes besides box_targets; A anchors.
 constexpr const char* anchor_labels = "anchor_labels";    // i32 [N,A], a class; -1: none
 constexpr const char* anchor_weights = "anchor_weights";  // f32 [N,A], in the loss of classes
-constexpr const char* box_targets = "box_targets";        // f32 [N,A,4], deltas of the object from its anchor
 constexpr const char* box_weights = "box_weights";        // f32 [N,A,1], in the loss of boxes
 
 }  // namespace
@@ -58,7 +57,8 @@ std::vector<Loss> Detection::add_losses(Graph& graph, Mode /*mode*/) const {
       graph.add("box_distance", std::make_shared<Unary>(UnaryAttributes{UnaryFunction::abs}), {difference});
   const ValueId weighted =
       graph.add("weighted_box_distance", std::make_shared<Binary>(BinaryFunction::mul), {distance, counted});
-  const ValueId boxes = graph.add("box_loss", std::make_shared<Reduce>(ReduceAttributes{}), {weighted});
+  const ValueId boxes =
+      graph.add("box_loss", std::make_shared<Reduce>(ReduceAttributes{.sums = AmpClass::extra_black}), {weighted});
   return {{"classification", classes}, {"bbox_regression", boxes}};
 }
 
@@ -67,7 +67,7 @@ void Detection::postprocess(Graph& graph) const {
   const ValueId deltas = require_output(graph, tensor_names::box_deltas);
   const Shape images = graph.desc(graph.find_value(tensor_names::images)).shape;  // [N,H,W,3]
   DetectionAttributes attributes;
-  attributes.anchors = make_anchors({images[1], images[2]});
+  attributes.anchors = make_anchors(retinanet_anchors, images[1], images[2]);
   attributes.width = static_cast<float>(images[2]);
   attributes.height = static_cast<float>(images[1]);
   const ValueId detections =
@@ -83,41 +83,16 @@ struct TargetRows {
   std::span<float> weights, boxes, box_weights;
 };
 
-/// An object's box in the model's input.
-CornerBox place_box(const AnnotatedObject& object, const FramePlacement& place) {
-  const auto width = static_cast<float>(place.resized.width), height = static_cast<float>(place.resized.height);
-  const float scale_x = place.scale_x(), scale_y = place.scale_y();
-  const auto [x, y, w, h] = object.box;
-  CornerBox box{static_cast<float>(x) * scale_x, static_cast<float>(y) * scale_y, static_cast<float>(x + w) * scale_x,
-                static_cast<float>(y + h) * scale_y};
-  if (place.mirror == Mirror::horizontal) box = {width - box.x1, box.y0, width - box.x0, box.y1};
-  return clip_box(box, width, height);
-}
-
 /// Fills zeroed rows. `share` is the image's weight in the batch's mean.
-void write_targets(const AnchorGrid& anchors, std::span<const AnnotatedObject> annotated, const FramePlacement& place,
-                   float share, const TargetRows& rows) {
-  std::vector<CornerBox> boxes;
-  std::vector<std::int32_t> classes;
-  for (const AnnotatedObject& one : annotated) {
-    if (one.crowd || !(one.box[2] > 0) || !(one.box[3] > 0)) continue;
-    const CornerBox box = place_box(one, place);
-    if (!(box.width() > 0) || !(box.height() > 0)) continue;
-    boxes.push_back(box);
-    classes.push_back(one.label);
-  }
-  const AnchorMatches matches = match_anchors(anchors, boxes);
+void write_targets(const AnchorGrid& anchors, const PlacedObjects& objects, float share, const TargetRows& rows) {
+  const AnchorMatches matches = match_anchors(retinanet_anchors, anchors, objects.boxes);
+  write_box_targets(anchors, matches, objects.boxes, rows.boxes);
   const float weight = share / static_cast<float>(std::max<std::int64_t>(1, matches.positives));
   for (std::size_t i = 0; i < matches.objects.size(); ++i) {
     const std::int32_t object = matches.objects[i];
-    rows.labels[i] = object >= 0 ? classes[static_cast<std::size_t>(object)] : -1;
-    rows.weights[i] = object == AnchorMatches::ignored ? 0 : weight;
-    if (object < 0) continue;
-    const BoxDeltas deltas =
-        encode_box(boxes[static_cast<std::size_t>(object)], anchors.at(static_cast<std::int64_t>(i)));
-    const std::array values{deltas.x, deltas.y, deltas.width, deltas.height};
-    std::ranges::copy(values, rows.boxes.begin() + static_cast<std::ptrdiff_t>(4 * i));
-    rows.box_weights[i] = weight;
+    rows.labels[i] = object >= 0 ? objects.labels[static_cast<std::size_t>(object)] : -1;
+    rows.weights[i] = object == BoxMatch::ignored ? 0 : weight;
+    rows.box_weights[i] = object >= 0 ? weight : 0;
   }
 }
 
@@ -125,7 +100,8 @@ void write_targets(const AnchorGrid& anchors, std::span<const AnnotatedObject> a
 
 void Detection::collate(Batch& batch) const {
   if (!batch.has(tensor_names::annotations)) return;
-  const AnchorGrid anchors = make_anchors(find_image_size(batch));
+  const ImageSize size = find_image_size(batch);
+  const AnchorGrid anchors = make_anchors(retinanet_anchors, size.height, size.width);
   const std::int64_t count = anchors.count();
   batch.add({anchor_labels, DType::i32, {count}, -1});
   batch.add({anchor_weights, DType::f32, {count}});
@@ -133,10 +109,7 @@ void Detection::collate(Batch& batch) const {
   batch.add({box_weights, DType::f32, {count, 1}});
   const float share = 1 / static_cast<float>(std::max<std::int64_t>(1, batch.count));
   for (std::int64_t row = 0; row < batch.count; ++row) {
-    const FramePlacement place = read_placement(batch.at(tensor_names::placements).row<float>(row));
-    const std::vector<AnnotatedObject> annotated =
-        read_objects(batch.at(tensor_names::annotations).row<std::int64_t>(row));
-    write_targets(anchors, annotated, place, share,
+    write_targets(anchors, place_objects(batch, row), share,
                   {batch.at(anchor_labels).row<std::int32_t>(row), batch.at(anchor_weights).row<float>(row),
                    batch.at(box_targets).row<float>(row), batch.at(box_weights).row<float>(row)});
   }
@@ -173,8 +146,6 @@ double difference(const Counts& counts, const Counts& expected) {
 
 std::vector<Prediction> Detection::predictions(const Batch& batch, const Batch& scores,
                                                const PredictionOptions& form) const {
-  const HostTensor& detections = scores.at(tensor_names::detections);
-  const HostTensor* const placements = batch.find(tensor_names::placements);
   const HostTensor* const annotations = batch.find(tensor_names::annotations);
   std::vector<Prediction> all;
   for (std::int64_t row = 0; row < batch.count; ++row) {
@@ -182,12 +153,12 @@ std::vector<Prediction> Detection::predictions(const Batch& batch, const Batch& 
     made.index = index_of_row(batch, row);
     made.details = {{"objects", Prediction::Json::array()}};
     Counts counts;
-    const auto placement = placements == nullptr ? std::span<const float>() : placements->row<float>(row);
-    made.objects = read_detections(detections.row<float>(row), placement);
+    made.objects = read_found(batch, scores, row);
     for (const DetectedBox& one : made.objects) {
       const std::string& name = form.class_names.at(static_cast<std::size_t>(one.category));
-      made.details["objects"].push_back(
-          {{"name", name}, {"index", one.category}, {"score", one.score}, {"box", one.box}});
+      Prediction::Json object{{"name", name}, {"index", one.category}, {"score", one.score}, {"box", one.box}};
+      if (one.has_mask()) object["segmentation"] = to_coco(one.mask);
+      made.details["objects"].push_back(std::move(object));
       if (one.score < least_shown_score) continue;
       ++counts[one.category];
       made.text += fmt::format("{}{} {:.4f} at {:.0f},{:.0f} {:.0f}x{:.0f}", made.text.empty() ? "" : "; ", name,

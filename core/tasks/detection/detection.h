@@ -6,7 +6,7 @@
 
 namespace ptrain {
 
-class Detection final : public Task {
+class Detection : public Task {
  public:
   using Task::Task;
 

@@ -36,14 +36,13 @@ void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluat
   const std::string_view what =
       plan.kernels.exhaustive_search ? "searching for the fastest kernels" : "choosing kernels";
   plan.on_node = [this, what](std::int64_t done, std::int64_t total) { observer_.on_activity(what, done, total); };
-  const std::vector<Bucket> buckets = phase_buckets(options_.phases, training.info());
+  const std::vector<Bucket> buckets = phase_buckets(options_.phases, training);
   training_.emplace(training_shapes(plan), buckets.front(), backend_, variables_, plan);
   for (const Bucket& bucket : buckets) training_->for_bucket(bucket);
   const Cost cost = compile_for_first_batches(*training_, training, in_phase(options_.loader, options_.phases.front()));
   if (evaluation != nullptr) {
     const LoaderOptions& loader = options_.evaluation_loader;
-    evaluation_.emplace(evaluation_shapes(), full_bucket(loader.batch_size, evaluation->info()), backend_, variables_,
-                        plan);
+    evaluation_.emplace(evaluation_shapes(), full_bucket(loader.batch_size, *evaluation), backend_, variables_, plan);
     compile_for_first_batches(*evaluation_, *evaluation, loader);
   }
   if (options_.per_op) training_->enable_profile();

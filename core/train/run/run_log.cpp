@@ -48,7 +48,7 @@ void RunLog::on_step(const Step& s) {
 
 void RunLog::on_eval(const EvalResult& r) {
   view_.on_eval(r);
-  EvaluationLine line{r.step, {r.loss, r.evaluation.eval_samples, r.seconds, {}}};
+  EvaluationLine line{r.step, {r.loss.value_or(std::nan("")), r.evaluation.eval_samples, r.seconds, {}}};
   for (const MetricValue& metric : r.evaluation.metrics) line.eval.figures[metric.name] = metric.value;
   line.eval.figures.erase("loss");  // has a field of its own
   line.time = seconds_since_1970();

@@ -40,8 +40,13 @@ OpCase make_case(DType dtype, const DetectionAttributes& a, std::int64_t images,
     std::vector<std::vector<double>> all(1);
     const auto logits = static_cast<std::size_t>(anchors * classes), deltas = static_cast<std::size_t>(anchors * 4);
     for (std::size_t n = 0; n < in[0].values.size() / logits; ++n) {
+      DetectionAttributes own = a;
+      if (in.size() > DetectObjects::placements) {
+        const double* placement = in[DetectObjects::placements].values.data() + n * placement_columns;
+        own.width = static_cast<float>(placement[2]), own.height = static_cast<float>(placement[3]);
+      }
       const std::vector<double> rows = reference::detect_objects(
-          a, in[0].values.data() + n * logits, in[1].values.data() + n * deltas, static_cast<std::size_t>(classes));
+          own, in[0].values.data() + n * logits, in[1].values.data() + n * deltas, static_cast<std::size_t>(classes));
       all[0].insert(all[0].end(), rows.begin(), rows.end());
     }
     return all;
@@ -85,6 +90,12 @@ TEST(DetectObjects, ProposesRegionsOfEachLevel) {
   check_op(make_case(DType::f32, a, 2, 1, -120, 20));
   a.overlap = 0.3f;
   check_op(make_case(DType::f32, a, 1, 1, -5, 5));
+}
+
+TEST(DetectObjects, ClipsBoxesToTheirImages) {
+  OpCase c = make_case(DType::f32, attributes(2, 32), 2, 2, -6, 1);
+  c.inputs.push_back(tensor(DType::f32, Shape{2, placement_columns}, {64, 48, 24, 18, 0, 10, 60, 5, 30, 1}));
+  check_op(c);
 }
 
 TEST(DetectObjects, FindsNothingBelowTheScoreNorNaN) {

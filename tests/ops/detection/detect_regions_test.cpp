@@ -13,11 +13,17 @@ namespace detect_regions_test {
 
 using Values = std::vector<double>;
 
-Values reference(const RegionDetectionAttributes& a, const std::vector<HostTensor>& in) {
+/// The detections, and their classes as logits count them.
+std::vector<Values> reference(const RegionDetectionAttributes& a, const std::vector<HostTensor>& in) {
   const Shape &shape = in[1].desc.shape, &boxes = in[0].desc.shape;
   const std::int64_t regions = shape[1], classes = shape[2];
-  Values rows;
+  Values rows, logit_classes;
   for (std::int64_t image = 0; image < shape[0]; ++image) {
+    float image_width = a.width, image_height = a.height;
+    if (in.size() > DetectRegions::placements) {
+      const double* placement = in[DetectRegions::placements].values.data() + image * placement_columns;
+      image_width = static_cast<float>(placement[2]), image_height = static_cast<float>(placement[3]);
+    }
     std::vector<reference::DetectedObject> found;
     for (std::int64_t r = image * regions; r < (image + 1) * regions; ++r) {
       const double *region = in[0].values.data() + r * boxes[2], *logits = in[1].values.data() + r * classes;
@@ -34,7 +40,8 @@ Values reference(const RegionDetectionAttributes& a, const std::vector<HostTenso
         const double w = width * std::exp(std::min(d[2] / a.weights.size, std::log(62.5))) / 2,
                      h = height * std::exp(std::min(d[3] / a.weights.size, std::log(62.5))) / 2;
         const auto clip = [](double value, float side) { return std::clamp(value, 0.0, double{side}); };
-        const std::array box{clip(x - w, a.width), clip(y - h, a.height), clip(x + w, a.width), clip(y + h, a.height)};
+        const std::array box{clip(x - w, image_width), clip(y - h, image_height), clip(x + w, image_width),
+                             clip(y + h, image_height)};
         if (box[2] - box[0] < double{a.least_side} || box[3] - box[1] < double{a.least_side}) continue;
         found.push_back({box, score, static_cast<std::size_t>(k), static_cast<std::size_t>(r * classes + k)});
       }
@@ -51,10 +58,12 @@ Values reference(const RegionDetectionAttributes& a, const std::vector<HostTenso
       const bool has_one = static_cast<std::size_t>(i) < kept.size();
       const auto one = has_one ? kept[static_cast<std::size_t>(i)] : reference::DetectedObject{};
       rows.insert(rows.end(), one.box.begin(), one.box.end());
-      rows.insert(rows.end(), {one.score, has_one ? static_cast<double>(one.label) : -1});
+      const double label = has_one ? static_cast<double>(one.label) : 0;
+      rows.insert(rows.end(), {one.score, label - 1});
+      logit_classes.push_back(label);
     }
   }
-  return rows;
+  return {rows, logit_classes};
 }
 
 OpCase make_case(DType dtype, const RegionDetectionAttributes& a, std::int64_t images, std::int64_t regions,
@@ -67,7 +76,7 @@ OpCase make_case(DType dtype, const RegionDetectionAttributes& a, std::int64_t i
   return {.op = std::make_shared<DetectRegions>(a),
           .inputs = {boxes, random_tensor(dtype, Shape{images, regions, classes}, 2, -2, 2),
                      random_tensor(dtype, Shape{images, regions, classes * 4}, 3, -4, 4)},
-          .reference = [a](const auto& in) { return std::vector<Values>{reference(a, in)}; },
+          .reference = [a](const auto& in) { return reference(a, in); },
           .tolerance_scale = 4};
 }
 
@@ -88,6 +97,12 @@ TEST(DetectRegions, MatchesReferenceInEveryDtype) {
 
 TEST(DetectRegions, TakesAllClassesWithoutALimitOfScores) {
   check_op(make_case(DType::f32, attributes(0, 200), 1, 20, 9));
+}
+
+TEST(DetectRegions, ClipsBoxesToTheirImages) {
+  OpCase c = make_case(DType::f32, attributes(0.1f, 20), 2, 30, 4);
+  c.inputs.push_back(tensor(DType::f32, Shape{2, placement_columns}, {64, 48, 24, 18, 0, 10, 60, 5, 30, 1}));
+  check_op(c);
 }
 
 TEST(DetectRegions, FindsNothingInRegionsWithoutArea) {

@@ -1,6 +1,6 @@
 #include "models/vision/retinanet.h"
 #include "core/data/tensor_names.h"
-#include "core/tasks/detection/anchors.h"
+#include "core/ops/detection/anchors.h"
 #include "tests/error_message.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(RetinaNet, HasOutputsForEveryAnchor) {
   for (const ImageSize size : {ImageSize(128), ImageSize(96, 160), ImageSize(32, 64)}) {
     const Bucket batch(2, {{extent_names::height, size.height}, {extent_names::width, size.width}});
     const Graph graph = make_retinanet(published_spec())->build(batch, Mode::evaluation);
-    const std::int64_t anchors = make_anchors(size).count();
+    const std::int64_t anchors = make_anchors(retinanet_anchors, size.height, size.width).count();
     EXPECT_EQ(graph.desc(graph.find_output(tensor_names::class_logits)).shape, (Shape{2, anchors, 91}));
     EXPECT_EQ(graph.desc(graph.find_output(tensor_names::box_deltas)).shape, (Shape{2, anchors, 4}));
   }

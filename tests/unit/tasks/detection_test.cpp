@@ -3,8 +3,8 @@
 #include "core/base/rng.h"
 #include "core/data/boxes/annotated_images.h"
 #include "core/data/image/framing.h"
-#include "core/tasks/detection/anchors.h"
 #include "core/tasks/detection/detection_metrics.h"
+#include "core/tasks/detection/match_anchors.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 std::array<float, 4> corners(const CornerBox& box) { return {box.x0, box.y0, box.x1, box.y1}; }
 
 TEST(Anchors, AreThoseOfTorchvision) {
-  const AnchorGrid grid = make_anchors({800, 1344});
+  const AnchorGrid grid = make_anchors(retinanet_anchors, 800, 1344);
   ASSERT_EQ(grid.levels, 5);
   EXPECT_EQ(grid.count(), 9 * (100 * 168 + 50 * 84 + 25 * 42 + 13 * 21 + 7 * 11));
   EXPECT_EQ(corners(grid.at(0)), (std::array<float, 4>{-23, -11, 23, 11}));
@@ -46,14 +46,14 @@ AnchorMatches match_all(const AnchorGrid& grid, const std::vector<CornerBox>& ob
       is_best = is_best || (overlap > 0 && overlap == best_of[i]);
     }
     const bool positive = best >= 0.5f || is_best;
-    matches.objects.push_back(positive ? object : best < 0.4f ? AnchorMatches::background : AnchorMatches::ignored);
+    matches.objects.push_back(positive ? object : best < 0.4f ? BoxMatch::background : BoxMatch::ignored);
     matches.positives += positive ? 1 : 0;
   }
   return matches;
 }
 
 TEST(Anchors, MatchObjectsAsAllPairsDo) {
-  const AnchorGrid grid = make_anchors({96, 160});
+  const AnchorGrid grid = make_anchors(retinanet_anchors, 96, 160);
   const RandomStream random{1, 0, 0};
   for (std::uint64_t round = 0; round < 10; ++round) {
     std::vector<CornerBox> objects;
@@ -64,7 +64,7 @@ TEST(Anchors, MatchObjectsAsAllPairsDo) {
       const float x = number(0, 150), y = number(1, 90);
       objects.push_back({x, y, std::min(160.0f, x + 2 + number(2, 90)), std::min(96.0f, y + 2 + number(3, 90))});
     }
-    const AnchorMatches found = match_anchors(grid, objects), expected = match_all(grid, objects);
+    const AnchorMatches found = match_anchors(retinanet_anchors, grid, objects), expected = match_all(grid, objects);
     EXPECT_EQ(found.objects, expected.objects);
     EXPECT_EQ(found.positives, expected.positives);
     EXPECT_GE(found.positives, 1);
@@ -72,9 +72,9 @@ TEST(Anchors, MatchObjectsAsAllPairsDo) {
 }
 
 TEST(Anchors, WithoutObjectsAreBackground) {
-  const AnchorMatches matches = match_anchors(make_anchors({64, 64}), {});
+  const AnchorMatches matches = match_anchors(retinanet_anchors, make_anchors(retinanet_anchors, 64, 64), {});
   EXPECT_EQ(matches.positives, 0);
-  EXPECT_TRUE(std::ranges::all_of(matches.objects, [](std::int32_t one) { return one == AnchorMatches::background; }));
+  EXPECT_TRUE(std::ranges::all_of(matches.objects, [](std::int32_t one) { return one == BoxMatch::background; }));
 }
 
 /// One image of 64 px that was 32 x 16, doubled, with an object of class 1 and one that is not to be learnt.
@@ -98,7 +98,7 @@ TEST(Detection, MakesTargetsOfAnchors) {
   const auto labels = batch.values<std::int32_t>("anchor_labels");
   const auto weights = batch.values<float>("anchor_weights"), box_weights = batch.values<float>("box_weights");
   const auto deltas = batch.values<float>("box_targets");
-  const AnchorGrid grid = make_anchors({64, 64});
+  const AnchorGrid grid = make_anchors(retinanet_anchors, 64, 64);
   ASSERT_EQ(static_cast<std::int64_t>(labels.size()), grid.count());
   const auto positives = std::ranges::count(labels, 1);
   EXPECT_GT(positives, 0);
@@ -124,7 +124,7 @@ TEST(Detection, MirrorsTargets) {
   const auto deltas = batch.values<float>("box_targets");
   const auto at = static_cast<std::size_t>(std::ranges::find(labels, 1) - labels.begin());
   const CornerBox decoded = decode_box({deltas[4 * at], deltas[4 * at + 1], deltas[4 * at + 2], deltas[4 * at + 3]},
-                                       make_anchors({64, 64}).at(static_cast<std::int64_t>(at)));
+                                       make_anchors(retinanet_anchors, 64, 64).at(static_cast<std::int64_t>(at)));
   EXPECT_NEAR(decoded.x0, 64 - 36, 1e-3);
 }
 

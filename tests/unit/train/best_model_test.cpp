@@ -78,7 +78,8 @@ TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
   const Outcome outcome = train(config);
   ASSERT_EQ(outcome.result.evaluations.size(), 6u) << "of 12 steps, every second";
   ASSERT_TRUE(outcome.result.best);
-  for (const EvalResult& result : outcome.result.evaluations) EXPECT_GE(result.loss, outcome.result.best->value);
+  for (const EvalResult& result : outcome.result.evaluations)
+    EXPECT_GE(result.loss.value(), outcome.result.best->value);
   const ModelArtifact kept = open_trained_model(fs::path(config.output.dir) / "best", model_entries());
   EXPECT_EQ(kept.document.model, "bert");
   config.model.weights = kept.weights().file.string();
@@ -88,7 +89,7 @@ TEST(BestModel, IsThatOfItsStepAndCanBeDeployed) {
   config.train.optimizer.lr = 1e-30;
   config.eval.every_steps = 1;
   const EvalResult again = train(config).result.evaluations.back();
-  EXPECT_NEAR(again.loss, outcome.result.best->value, 1e-6);
+  EXPECT_NEAR(again.loss.value(), outcome.result.best->value, 1e-6);
 }
 
 TEST(BestModel, EndsATrainingThatGetsNoBetter) {

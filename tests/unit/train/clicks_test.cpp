@@ -21,7 +21,7 @@ TEST(Clicks, AreLearned) {
   const EvalResult& last = result.evaluations.back();
   EXPECT_GT(get_value(last, "auc"), 0.7);
   EXPECT_GT(get_value(last, "top1"), 0.6);
-  EXPECT_LT(last.loss, 0.68);
+  EXPECT_LT(last.loss.value(), 0.68);
   EXPECT_EQ(last.classes->classes.size(), 2u);
   EXPECT_EQ(last.evaluation.eval_samples, 1024);
 }

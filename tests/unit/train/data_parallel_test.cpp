@@ -161,7 +161,7 @@ TEST(DataParallel, EvaluationCountsEverySampleOnce) {
       EXPECT_EQ(get_value(many, "mcc"), get_value(one, "mcc"));
       EXPECT_EQ(get_value(many, "auc"), get_value(one, "auc"));
       EXPECT_EQ(write_fields(many.classes.value()), write_fields(one.classes.value()));
-      EXPECT_NEAR(many.loss, one.loss, 1e-6);
+      EXPECT_NEAR(many.loss.value(), one.loss.value(), 1e-6);
     }
   }
 }

@@ -41,5 +41,15 @@ TEST(DetectionTraining, AddsUpMicroBatches) {
   EXPECT_NEAR(train(config).result.losses.front(), whole.losses.front(), 2e-2) << "norms see other batches";
 }
 
+TEST(DetectionTraining, LearnsInLowPrecision) {
+  Config config = boxes_config();
+  config.train.steps = 1;
+  const double exact = train(config).result.losses.front();
+  for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
+    config.amp.level = level;
+    EXPECT_NEAR(train(config).result.losses.front(), exact, 0.1 * exact) << enum_name(level);
+  }
+}
+
 }  // namespace
 }  // namespace ptrain

@@ -72,13 +72,13 @@ TEST(MovingAverage, IsWhatIsEvaluatedAndExported) {
     Config plain = config;
     plain.train.ema_decay = 0;
     const Outcome fast = train(plain);
-    EXPECT_GT(std::abs(fast.result.evaluations[1].loss - slow.result.evaluations[1].loss), 1e-4);
+    EXPECT_GT(std::abs(fast.result.evaluations[1].loss.value() - slow.result.evaluations[1].loss.value()), 1e-4);
     EXPECT_EQ(slow.result.losses, fast.result.losses) << "and training continues from its own weights";
     plain.model.weights = (folder.path() / "model.safetensors").string();
     plain.train.steps = 1;
     plain.train.optimizer.lr = 1e-30;
     plain.eval.every_steps = 1;
-    EXPECT_NEAR(train(plain).result.evaluations[0].loss, slow.result.evaluations[1].loss, 1e-5);
+    EXPECT_NEAR(train(plain).result.evaluations[0].loss.value(), slow.result.evaluations[1].loss.value(), 1e-5);
   }
 }
 

@@ -69,7 +69,7 @@ TEST(PackedText, EvaluatesAsPaddedText) {
   EXPECT_EQ(other.evaluation.eval_samples, 13);
   EXPECT_EQ(get_value(other, "top1"), get_value(padded, "top1"));
   EXPECT_EQ(get_value(other, "f1"), get_value(padded, "f1"));
-  EXPECT_NEAR(other.loss, padded.loss, 1e-5 * padded.loss);
+  EXPECT_NEAR(other.loss.value(), padded.loss.value(), 1e-5 * padded.loss.value());
 }
 
 TEST(PackedText, CountsTheTokensThatAreThereAndThoseThatAreComputed) {

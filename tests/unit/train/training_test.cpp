@@ -231,8 +231,8 @@ TEST(Training, EvaluatesTheTrainedWeightsAtEveryPrecision) {
     ASSERT_EQ(result.evaluations.size(), 1u);
     EXPECT_EQ(result.evaluations[0].evaluation.eval_samples, 8);
     EXPECT_EQ(result.evaluations[0].step, 16);
-    if (level == AmpLevel::O0) loss = result.evaluations[0].loss;
-    EXPECT_NEAR(result.evaluations[0].loss, loss, 0.02 * loss) << enum_name(level);
+    if (level == AmpLevel::O0) loss = result.evaluations[0].loss.value();
+    EXPECT_NEAR(result.evaluations[0].loss.value(), loss, 0.02 * loss) << enum_name(level);
   }
 }
 

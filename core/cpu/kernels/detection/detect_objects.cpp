@@ -37,7 +37,7 @@ class DetectObjectsKernel final : public Kernel {
       });
       parallel_for(images, 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t image = begin; image < end; ++image) {
-          write_objects(image, deltas + image * anchors * 4,
+          write_objects(image, deltas + image * anchors * 4, find_placement(args, DetectObjects::placements, image),
                         static_cast<float*>(args.outputs[0]) + image * attributes_.per_image * DetectObjects::columns);
         }
       });
@@ -65,7 +65,7 @@ class DetectObjectsKernel final : public Kernel {
   }
 
   template <typename T>
-  void write_objects(std::int64_t image, const T* deltas, float* rows) {
+  void write_objects(std::int64_t image, const T* deltas, const float* placement, float* rows) {
     const auto levels = static_cast<std::size_t>(attributes_.anchors.levels);
     std::vector<Candidate>& all = levels_[static_cast<std::size_t>(image) * levels];
     for (std::size_t i = 1; i < levels; ++i) {
@@ -77,8 +77,8 @@ class DetectObjectsKernel final : public Kernel {
       const std::int64_t anchor = one.position / classes(), label = one.position % classes();
       const CornerBox box = decode_box(read_deltas(deltas + anchor * 4), attributes_.anchors.at(anchor));
       const bool by_class = attributes_.within == SuppressWithin::classes;
-      return FoundObject{clip_box(box, attributes_.width, attributes_.height), logistic(one.rank), label,
-                         by_class ? label : attributes_.anchors.find_level(anchor)};
+      return FoundObject{clip_to_image(box, attributes_.width, attributes_.height, placement), logistic(one.rank),
+                         label, by_class ? label : attributes_.anchors.find_level(anchor)};
     });
   }
 

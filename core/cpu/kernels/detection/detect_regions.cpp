@@ -29,15 +29,23 @@ class DetectRegionsKernel final : public Kernel {
           const auto* boxes = static_cast<const float*>(args.inputs[DetectRegions::regions]) + first * region_columns_;
           const auto* logits = static_cast<const T*>(args.inputs[DetectRegions::logits]) + first * classes;
           const auto* deltas = static_cast<const T*>(args.inputs[DetectRegions::deltas]) + first * classes * 4;
+          const float* placement = find_placement(args, DetectRegions::placements, image);
           find_candidates(boxes, logits, candidates);
           const SuppressionLimits limits{attributes_.overlap, attributes_.least_side, attributes_.per_image};
-          auto* rows = static_cast<float*>(args.outputs[0]) + image * attributes_.per_image * DetectObjects::columns;
+          auto* rows = static_cast<float*>(args.outputs[DetectRegions::detections]) +
+                       image * attributes_.per_image * DetectObjects::columns;
           suppress(candidates, limits, kept, rows, [&](const Candidate& one) {
             const std::int64_t label = one.position % classes;
             const CornerBox region = read_corners(boxes + one.position / classes * region_columns_);
             const CornerBox box = decode_box(read_deltas(deltas + one.position * 4) / attributes_.weights, region);
-            return FoundObject{clip_box(box, attributes_.width, attributes_.height), one.rank, label, label};
+            return FoundObject{clip_to_image(box, attributes_.width, attributes_.height, placement), one.rank,
+                               label - 1, label};
           });
+          auto* classes_of_rows =
+              static_cast<std::int32_t*>(args.outputs[DetectRegions::logit_classes]) + image * attributes_.per_image;
+          for (std::int32_t i = 0; i < attributes_.per_image; ++i) {
+            classes_of_rows[i] = 1 + static_cast<std::int32_t>(rows[i * DetectObjects::columns + DetectObjects::label]);
+          }
         }
       });
     });

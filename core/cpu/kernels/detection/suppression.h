@@ -1,6 +1,7 @@
 // Greedy non-maximum suppression.
 #pragma once
 
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/detection/detect_objects.h"
 
 #include <algorithm>
@@ -56,6 +57,12 @@ void suppress(std::vector<Candidate>& candidates, const SuppressionLimits& limit
     const float none[]{0, 0, 0, 0, 0, -1};
     rows = std::copy(std::begin(none), std::end(none), rows);
   }
+}
+
+/// An image's row of an optional input of placements; null without it.
+inline const float* find_placement(const KernelArgs& args, std::size_t input, std::int64_t image) {
+  const bool is_given = args.inputs.size() > input && args.inputs[input] != nullptr;
+  return is_given ? static_cast<const float*>(args.inputs[input]) + image * placement_columns : nullptr;
 }
 
 /// Four adjacent elements.

@@ -32,8 +32,8 @@ __global__ void __launch_bounds__(block_threads)
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    suppress_kernel(Key* keys, const T* deltas, Sizes sizes, DetectionAttributes attributes, FoundObject* found,
-                    float* rows) {
+    suppress_kernel(Key* keys, const T* deltas, const float* placements, Sizes sizes, DetectionAttributes attributes,
+                    FoundObject* found, float* rows) {
   keys += static_cast<std::int64_t>(blockIdx.x) * sizes.slots;
   deltas += blockIdx.x * sizes.anchors * 4;
   for (int i = attributes.anchors.levels * attributes.per_level + threadIdx.x; i < sizes.slots; i += block_threads)
@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(block_threads)
              const CornerBox box = decode_box(read_deltas(deltas + anchor * 4), attributes.anchors.at(anchor));
              const auto label = static_cast<std::int32_t>(position % sizes.classes);
              const bool by_class = attributes.within == SuppressWithin::classes;
-             return {clip_box(box, attributes.width, attributes.height), logistic(get_number(key)), label,
-                     by_class ? label : attributes.anchors.find_level(anchor), 1};
+             return {clip_to_image(box, attributes.width, attributes.height, placement_of_block(placements)),
+                     logistic(get_number(key)), label, by_class ? label : attributes.anchors.find_level(anchor), 1};
            });
 }
 
@@ -73,7 +73,8 @@ class DetectObjectsKernel final : public Kernel {
       launch(select_kernel<T>, dim3(static_cast<unsigned>(attributes_.anchors.levels), images), block_threads, device_,
              static_cast<const T*>(args.inputs[DetectObjects::logits]), sizes_, attributes_, keys);
       launch(suppress_kernel<T>, images, block_threads, device_, keys,
-             static_cast<const T*>(args.inputs[DetectObjects::deltas]), sizes_, attributes_, found,
+             static_cast<const T*>(args.inputs[DetectObjects::deltas]),
+             find_placements(args, DetectObjects::placements), sizes_, attributes_, found,
              static_cast<float*>(args.outputs[0]));
     });
   }

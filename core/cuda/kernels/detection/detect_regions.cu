@@ -44,22 +44,29 @@ __global__ void __launch_bounds__(block_threads)
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
-    suppress_regions_kernel(Key* keys, const float* boxes, const T* deltas, RegionSizes sizes,
-                            RegionDetectionAttributes attributes, FoundObject* found, float* rows) {
+    suppress_regions_kernel(Key* keys, const float* boxes, const T* deltas, const float* placements, RegionSizes sizes,
+                            RegionDetectionAttributes attributes, FoundObject* found, float* rows,
+                            std::int32_t* classes) {
   const std::int64_t image = blockIdx.x;
   keys += image * sizes.slots;
   boxes += image * sizes.regions * sizes.columns;
   deltas += image * sizes.regions * sizes.classes * 4;
   sort_descending(keys, sizes.slots);
   const SuppressionLimits limits{attributes.overlap, attributes.least_side, attributes.per_image};
-  suppress(keys, sizes.slots, limits, found + image * sizes.slots,
-           rows + image * attributes.per_image * DetectObjects::columns, [&](Key key) -> FoundObject {
-             const std::int64_t position = get_position(key);
-             const auto label = static_cast<std::int32_t>(position % sizes.classes);
-             const CornerBox region = read_corners(boxes + position / sizes.classes * sizes.columns);
-             const CornerBox box = decode_box(read_deltas(deltas + position * 4) / attributes.weights, region);
-             return {clip_box(box, attributes.width, attributes.height), get_number(key), label, label, 1};
-           });
+  rows += image * attributes.per_image * DetectObjects::columns;
+  suppress(keys, sizes.slots, limits, found + image * sizes.slots, rows, [&](Key key) -> FoundObject {
+    const std::int64_t position = get_position(key);
+    const auto label = static_cast<std::int32_t>(position % sizes.classes);
+    const CornerBox region = read_corners(boxes + position / sizes.classes * sizes.columns);
+    const CornerBox box = decode_box(read_deltas(deltas + position * 4) / attributes.weights, region);
+    return {clip_to_image(box, attributes.width, attributes.height, placement_of_block(placements)), get_number(key),
+            label - 1, label, 1};
+  });
+  __syncthreads();
+  for (int i = threadIdx.x; i < attributes.per_image; i += block_threads) {
+    classes[image * attributes.per_image + i] =
+        1 + static_cast<std::int32_t>(rows[i * DetectObjects::columns + DetectObjects::label]);
+  }
 }
 
 class DetectRegionsKernel final : public Kernel {
@@ -87,8 +94,10 @@ class DetectRegionsKernel final : public Kernel {
       launch(score_kernel<T>, dim3(blocks_for(sizes_.regions), images), block_threads, device_, boxes,
              static_cast<const T*>(args.inputs[DetectRegions::logits]), sizes_, attributes_.score, keys);
       launch(suppress_regions_kernel<T>, images, block_threads, device_, keys, boxes,
-             static_cast<const T*>(args.inputs[DetectRegions::deltas]), sizes_, attributes_, found,
-             static_cast<float*>(args.outputs[0]));
+             static_cast<const T*>(args.inputs[DetectRegions::deltas]),
+             find_placements(args, DetectRegions::placements), sizes_, attributes_, found,
+             static_cast<float*>(args.outputs[DetectRegions::detections]),
+             static_cast<std::int32_t*>(args.outputs[DetectRegions::logit_classes]));
     });
   }
 

@@ -60,6 +60,15 @@ __device__ inline void suppress(const Key* keys, int slots, const SuppressionLim
   }
 }
 
+/// An optional input of placements; null without it.
+inline const float* find_placements(const KernelArgs& args, std::size_t input) {
+  return args.inputs.size() > input ? static_cast<const float*>(args.inputs[input]) : nullptr;
+}
+/// The row of the block's image.
+__device__ inline const float* placement_of_block(const float* placements) {
+  return placements == nullptr ? nullptr : placements + blockIdx.x * placement_columns;
+}
+
 /// Four adjacent elements.
 template <typename T>
 __device__ inline BoxDeltas read_deltas(const T* from) {

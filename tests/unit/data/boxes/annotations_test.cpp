@@ -72,6 +72,15 @@ TEST(CocoJson, TakesIdsForClassesWhereAllOfThemAreClasses) {
   EXPECT_EQ(read.images[1].objects[0].label, 90);
 }
 
+TEST(CocoJson, CountsIdsFromOneWhereTheLargestIsTheLastClass) {
+  const AnnotatedImages read = parse(small_coco(), 90);
+  ASSERT_EQ(read.class_names.size(), 90U);
+  EXPECT_EQ(read.class_names[0], "unused 1");
+  EXPECT_EQ(read.class_names[1], "cat");
+  EXPECT_EQ(read.category_ids.at(89), 90);
+  EXPECT_EQ(read.images[1].objects[0].label, 89);
+}
+
 TEST(CocoJson, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("/annotations/1/image_id", 5), "a.json: annotation 1: image_id 5 is none of the images'");
   EXPECT_EQ(error_of("/annotations/0/category_id", 3),

@@ -1,7 +1,5 @@
 // IoUs are compared with thresholds and with each other: as in PyTorch, they are not made of fused products and sums.
-#include "core/tasks/detection/anchors.h"
-
-#include "core/base/errors.h"
+#include "core/tasks/detection/match_anchors.h"
 
 #include <algorithm>
 #include <array>
@@ -9,28 +7,6 @@
 
 namespace ptrain {
 namespace {
-
-constexpr int first_level = 3, last_level = 7;  // of strides 2^3 to 2^7
-constexpr float positive_overlap = 0.5f, background_overlap = 0.4f;
-
-/// Extent of a feature map: each level halves it, rounding up.
-std::int32_t halved(std::int32_t extent, int times) {
-  for (int i = 0; i < times; ++i) extent = (extent + 1) / 2;
-  return extent;
-}
-
-/// Ratio by ratio, each in three sizes.
-void set_shapes(AnchorLevel& level, int side) {
-  constexpr std::array ratios{0.5f, 1.0f, 2.0f};
-  for (const float ratio : ratios) {
-    for (const double step : {0.0, 1.0 / 3.0, 2.0 / 3.0}) {
-      const auto size = static_cast<float>(static_cast<int>(side * std::pow(2.0, step)));
-      const float tall = std::sqrt(ratio), wide = 1 / tall;
-      const float x = std::nearbyint(wide * size / 2), y = std::nearbyint(tall * size / 2);
-      level.shapes[level.per_location++] = {-x, -y, x, y};
-    }
-  }
-}
 
 /// Locations of a level from `begin` up to, but not including, `end` whose anchors can touch an object.
 struct Range {
@@ -67,27 +43,10 @@ void visit_overlaps(const AnchorGrid& anchors, const CornerBox& object, Visit&& 
 
 }  // namespace
 
-AnchorGrid make_anchors(ImageSize size) {
-  constexpr int first_side = 32;
-  AnchorGrid grid;
-  std::int64_t next = 0;
-  for (int i = first_level; i <= last_level; ++i) {
-    AnchorLevel& level = grid.level[grid.levels++];
-    level.first = next;
-    level.rows = halved(size.height, i);
-    level.columns = halved(size.width, i);
-    level.stride_y = size.height / level.rows;
-    level.stride_x = size.width / level.columns;
-    set_shapes(level, first_side << (i - first_level));
-    next += level.count();
-  }
-  return grid;
-}
-
-AnchorMatches match_anchors(const AnchorGrid& anchors, std::span<const CornerBox> objects) {
+AnchorMatches match_anchors(const AnchorForm& form, const AnchorGrid& anchors, std::span<const CornerBox> objects) {
   const auto count = static_cast<std::size_t>(anchors.count());
   std::vector<float> best(count), of_object(objects.size());
-  std::vector<std::int32_t> object_of(count, AnchorMatches::background);
+  std::vector<std::int32_t> object_of(count, BoxMatch::background);
   for (std::size_t object = 0; object < objects.size(); ++object) {
     visit_overlaps(anchors, objects[object], [&](std::int64_t anchor, float overlap) {
       const auto at = static_cast<std::size_t>(anchor);
@@ -106,13 +65,24 @@ AnchorMatches match_anchors(const AnchorGrid& anchors, std::span<const CornerBox
   AnchorMatches matches;
   matches.objects = std::move(object_of);
   for (std::size_t at = 0; at < count; ++at) {
-    if (best[at] >= positive_overlap || is_best[at]) {
+    if (best[at] >= form.positive || is_best[at]) {
       ++matches.positives;
     } else {
-      matches.objects[at] = best[at] < background_overlap ? AnchorMatches::background : AnchorMatches::ignored;
+      matches.objects[at] = best[at] < form.background ? BoxMatch::background : BoxMatch::ignored;
     }
   }
   return matches;
+}
+
+void write_box_targets(const AnchorGrid& anchors, const AnchorMatches& matches, std::span<const CornerBox> objects,
+                       std::span<float> deltas) {
+  for (std::size_t i = 0; i < matches.objects.size(); ++i) {
+    if (matches.objects[i] < 0) continue;
+    const CornerBox& object = objects[static_cast<std::size_t>(matches.objects[i])];
+    const BoxDeltas from_anchor = encode_box(object, anchors.at(static_cast<std::int64_t>(i)));
+    const std::array values{from_anchor.x, from_anchor.y, from_anchor.width, from_anchor.height};
+    std::ranges::copy(values, deltas.begin() + static_cast<std::ptrdiff_t>(4 * i));
+  }
 }
 
 }  // namespace ptrain

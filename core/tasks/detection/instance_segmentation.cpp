@@ -1,0 +1,202 @@
+#include "core/tasks/detection/instance_segmentation.h"
+
+#include "core/ops/binary_cross_entropy.h"
+#include "core/ops/detection/detect_objects.h"
+#include "core/ops/detection/detect_regions.h"
+#include "core/ops/detection/encode_boxes.h"
+#include "core/ops/softmax_cross_entropy.h"
+#include "core/ops/tensor/binary.h"
+#include "core/ops/tensor/gather.h"
+#include "core/ops/tensor/reduce.h"
+#include "core/ops/tensor/reshape.h"
+#include "core/ops/tensor/select.h"
+#include "core/ops/tensor/slice.h"
+#include "core/ops/tensor/unary.h"
+#include "core/tasks/detection/instance_metrics.h"
+#include "core/tasks/detection/match_anchors.h"
+#include "core/tasks/detection/placed_objects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace ptrain {
+namespace {
+
+// A target that collate() makes besides box_targets and those that models read (core/data/tensor_names.h).
+constexpr const char* object_labels = "object_labels";  // i32 [N,M], classes of objects; 0: background
+
+/// Adds the losses of one part of a network to its graph.
+class LossBuilder {
+ public:
+  LossBuilder(Graph& graph, const char* part) : graph_(graph), part_(part) {}
+
+  ValueId output(const char* name) const { return require_output(graph_, name); }
+  ValueId input(const char* name) const { return graph_.find_value(name); }
+  const Shape& shape(ValueId x) const { return graph_.desc(x).shape; }
+
+  ValueId add(OpPtr op, std::vector<ValueId> inputs) {
+    return graph_.add(fmt::format("{}.{}", part_, nodes_++), std::move(op), std::move(inputs));
+  }
+  ValueId combine(BinaryFunction function, ValueId a, ValueId b) {
+    return add(std::make_shared<Binary>(function), {a, b});
+  }
+  ValueId apply(UnaryFunction function, ValueId x, PointwiseConstants constants = {}) {
+    return add(std::make_shared<Unary>(UnaryAttributes{function, constants}), {x});
+  }
+  ValueId reshape(ValueId x, Shape to) { return add(std::make_shared<Reshape>(std::move(to)), {x}); }
+  ValueId sum(ValueId x) { return add(std::make_shared<Reduce>(ReduceAttributes{.sums = AmpClass::extra_black}), {x}); }
+
+  /// The rows of x [N,n,..] that `indices` [N,K] name; those of negative ones are zero.
+  ValueId pick_rows(ValueId x, ValueId indices, AmpClass amp = AmpClass::grey) {
+    return add(std::make_shared<Gather>(GatherAttributes{1, 1, amp}), {x, indices});
+  }
+  /// Of each row of x [N,K,..], what it has for its class in `classes` [N,K], along `axis`.
+  ValueId pick_class(ValueId x, ValueId classes, int axis) {
+    return add(std::make_shared<Gather>(GatherAttributes{axis, 2}), {x, classes});
+  }
+  ValueId is_at_least(ValueId x, std::int32_t least) {
+    return add(std::make_shared<Compare>(CompareAttributes{Comparison::greater_equal, static_cast<float>(least)}), {x});
+  }
+  /// `labels` where the mask holds, ignored_label elsewhere.
+  ValueId ignore_others(ValueId mask, ValueId labels) {
+    return add(std::make_shared<Where>(WhereAttributes{0, static_cast<float>(ignored_label)}), {mask, labels});
+  }
+  ValueId to_numbers(ValueId mask, DType dtype) {
+    return add(std::make_shared<Where>(WhereAttributes{1, 0, dtype}), {mask});
+  }
+  /// 1 for labels of at least `least`, else 0: f32, with `ones` more axes of 1.
+  ValueId weigh(ValueId labels, std::int32_t least, std::size_t ones = 0) {
+    std::vector<std::int64_t> dims = shape(labels).dims();
+    dims.insert(dims.end(), ones, 1);
+    return reshape(to_numbers(is_at_least(labels, least), DType::f32), Shape(std::move(dims)));
+  }
+
+  /// |d| - b / 2 from |d| = b = 1/9 on, d^2 / (2 b) below, for differences d: torch.nn.functional.smooth_l1_loss.
+  ValueId smooth_differences(ValueId values, ValueId targets) {
+    constexpr float beta = 1.0f / 9;
+    const ValueId distance = apply(UnaryFunction::abs, combine(BinaryFunction::sub, values, targets));
+    const ValueId clamped = apply(UnaryFunction::clamp, distance, {0, beta});
+    const ValueId rest = combine(BinaryFunction::sub, distance, apply(UnaryFunction::affine, clamped, {0.5f, 0}));
+    return apply(UnaryFunction::affine, combine(BinaryFunction::mul, clamped, rest), {1 / beta, 0});
+  }
+  /// The weighted sum over `count`, at least one; a sum in fp32 is last, since losses are.
+  ValueId mean(ValueId terms, ValueId weights, ValueId count) {
+    const ValueId divisor = apply(UnaryFunction::clamp, count, {1, std::numeric_limits<float>::max()});
+    return sum(combine(BinaryFunction::mul, terms, combine(BinaryFunction::div, weights, divisor)));
+  }
+
+ private:
+  Graph& graph_;
+  const char* part_;
+  int nodes_ = 0;
+};
+
+/// Whether sampled anchors have an object, and where it is.
+void add_proposal_losses(Graph& graph, std::vector<Loss>& losses) {
+  LossBuilder build(graph, "proposal_losses");
+  const ValueId logits = build.output(tensor_names::class_logits), deltas = build.output(tensor_names::box_deltas);
+  const ValueId sample = build.output(tensor_names::anchor_sample);
+  const ValueId targets = graph.add_input(box_targets, {DType::f32, build.shape(deltas)});
+  const ValueId matches = build.pick_rows(build.input(tensor_names::anchor_matches), sample);
+  const ValueId has_object = build.to_numbers(build.is_at_least(matches, 0), DType::i32);
+  const ValueId labels = build.ignore_others(build.is_at_least(sample, 0), has_object);
+
+  const std::int64_t rows = build.shape(sample).count();
+  const ValueId scores = build.reshape(build.pick_rows(logits, sample), Shape{rows, 1});
+  losses.push_back(
+      {"objectness", build.add(std::make_shared<BinaryCrossEntropy>(), {scores, build.reshape(labels, Shape{rows})})});
+  const ValueId differences =
+      build.smooth_differences(build.pick_rows(deltas, sample), build.pick_rows(targets, sample));
+  losses.push_back(
+      {"rpn_box_reg", build.mean(differences, build.weigh(labels, 1, 1), build.sum(build.weigh(labels, 0)))});
+}
+
+/// The classes of sampled regions, and where their objects are. Returns the classes, i32 [N,R].
+ValueId add_region_losses(Graph& graph, std::vector<Loss>& losses) {
+  LossBuilder build(graph, "region_losses");
+  const ValueId logits = build.output(tensor_names::region_logits), deltas = build.output(tensor_names::region_deltas);
+  const ValueId boxes = build.output(tensor_names::region_boxes), matches = build.output(tensor_names::region_matches);
+  const ValueId objects = build.input(tensor_names::object_boxes);
+  const Shape all = build.shape(objects), shape = build.shape(logits);  // [N,M,6], [N,R,classes]
+  const ValueId classes = graph.add_input(object_labels, {DType::i32, Shape{all[0], all[1]}});
+  const ValueId labels =
+      build.ignore_others(build.is_at_least(matches, BoxMatch::background), build.pick_rows(classes, matches));
+  losses.push_back({"classifier", build.add(std::make_shared<SoftmaxCrossEntropy>(),
+                                            {logits, build.reshape(labels, Shape{shape[0] * shape[1]})})});
+
+  const ValueId own_deltas = build.pick_class(build.reshape(deltas, Shape{shape[0], shape[1], shape[2], 4}), labels, 2);
+  constexpr BoxWeights weights = RegionDetectionAttributes{}.weights;
+  const ValueId targets = build.add(std::make_shared<EncodeBoxes>(weights),
+                                    {boxes, build.pick_rows(objects, matches, AmpClass::extra_black)});
+  losses.push_back({"box_reg", build.mean(build.smooth_differences(own_deltas, targets), build.weigh(labels, 1, 1),
+                                          build.sum(build.weigh(labels, 0)))});
+  return labels;
+}
+
+/// The pixels of the objects of sampled regions.
+void add_mask_loss(Graph& graph, ValueId region_labels, std::vector<Loss>& losses) {
+  LossBuilder build(graph, "mask_loss");
+  const ValueId logits = build.output(tensor_names::mask_logits), targets = build.output(tensor_names::mask_targets);
+  const Shape shape = build.shape(targets);  // [N,P,28,28]
+  const ValueId labels = build.add(std::make_shared<Slice>(SliceAttributes{1, 0, shape[1]}), {region_labels});
+  const ValueId own = build.pick_class(logits, labels, 4);
+  const ValueId entropy = build.combine(BinaryFunction::sub, build.apply(UnaryFunction::softplus, own),
+                                        build.combine(BinaryFunction::mul, own, targets));
+  const ValueId weights = build.weigh(labels, 1, 2);
+  const auto pixels = static_cast<float>(shape[2] * shape[3]);
+  const ValueId count = build.apply(UnaryFunction::affine, build.sum(weights), {pixels, 0});
+  losses.push_back({"mask", build.mean(entropy, weights, count)});
+}
+
+}  // namespace
+
+std::vector<Loss> InstanceSegmentation::add_losses(Graph& graph, Mode /*mode*/) const {
+  std::vector<Loss> losses;
+  add_proposal_losses(graph, losses);
+  const ValueId labels = add_region_losses(graph, losses);
+  add_mask_loss(graph, labels, losses);
+  return losses;
+}
+
+void InstanceSegmentation::collate(Batch& batch) const {
+  if (!batch.has(tensor_names::annotations)) return;
+  const ImageSize size = find_image_size(batch);
+  const AnchorGrid anchors = make_anchors(proposal_anchors, size.height, size.width);
+  const std::int64_t objects = batch.at(tensor_names::annotations).shape()[1];
+  batch.add({tensor_names::anchor_matches, DType::i32, {anchors.count()}, double{BoxMatch::ignored}});
+  batch.add({box_targets, DType::f32, {anchors.count(), 4}});
+  batch.add({tensor_names::object_boxes, DType::f32, {objects, DetectObjects::columns}});
+  batch.add({object_labels, DType::i32, {objects}});
+  batch.add({tensor_names::mask_ranges, DType::i32, {objects, 2}});
+  batch.at(tensor_names::anchor_matches).fill_rows(0, BoxMatch::ignored);
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    const PlacedObjects placed = place_objects(batch, row);
+    const AnchorMatches matches = match_anchors(proposal_anchors, anchors, placed.boxes);
+    std::ranges::copy(matches.objects, batch.at(tensor_names::anchor_matches).row<std::int32_t>(row).begin());
+    write_box_targets(anchors, matches, placed.boxes, batch.at(box_targets).row<float>(row));
+    auto box = batch.at(tensor_names::object_boxes).row<float>(row);
+    auto label = batch.at(object_labels).row<std::int32_t>(row);
+    auto range = batch.at(tensor_names::mask_ranges).row<std::int32_t>(row);
+    for (std::size_t i = 0; i < placed.boxes.size(); ++i) {
+      const CornerBox& one = placed.boxes[i];
+      const std::array corners{one.x0, one.y0, one.x1, one.y1};
+      std::ranges::copy(corners, box.begin() + static_cast<std::ptrdiff_t>(i) * DetectObjects::columns);
+      label[i] = 1 + placed.labels[i];
+      std::ranges::copy(placed.masks[i], range.begin() + static_cast<std::ptrdiff_t>(2 * i));
+    }
+  }
+}
+
+std::vector<MetricInfo> InstanceSegmentation::metrics(std::int64_t /*classes*/) const {
+  return InstanceMetrics::infos();
+}
+
+std::unique_ptr<Metrics> InstanceSegmentation::make_metrics(std::int64_t /*classes*/,
+                                                            const std::vector<std::string>& /*names*/) const {
+  return std::make_unique<InstanceMetrics>();
+}
+
+}  // namespace ptrain

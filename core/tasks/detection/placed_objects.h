@@ -1,0 +1,22 @@
+// The objects of an image as the model sees it.
+#pragma once
+
+#include "core/data/batch.h"
+#include "core/ops/math/boxes.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace ptrain {
+
+struct PlacedObjects {
+  std::vector<CornerBox> boxes;                    // in px of the model's input
+  std::vector<std::int32_t> labels;                // classes
+  std::vector<std::array<std::int32_t, 2>> masks;  // the first run in the row of object_masks, and the number of runs
+};
+
+/// The objects of a batch's row that can be learnt, in their order.
+PlacedObjects place_objects(const Batch& batch, std::int64_t row);
+
+}  // namespace ptrain

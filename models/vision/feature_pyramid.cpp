@@ -1,0 +1,64 @@
+#include "models/vision/feature_pyramid.h"
+
+#include "core/base/errors.h"
+#include "core/ops/tensor/binary.h"
+#include "core/ops/tensor/reshape.h"
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+constexpr const char* body_prefix = "backbone.body.";
+constexpr const char* pyramid_prefix = "backbone.fpn.";
+constexpr int coarsest = 32;  // px, the stride of the ResNet's last feature map
+
+}  // namespace
+
+FeaturePyramid::FeaturePyramid(const ResNetSpec& spec, Mode mode, Norms norms, std::int64_t width)
+    : ResNetBody(spec, mode, body_prefix, norms), width_(width) {}
+
+void FeaturePyramid::require_size(const Bucket& batch, const std::string& model) const {
+  const ImageSize size = image_size(batch);
+  if (size.height % coarsest != 0 || size.width % coarsest != 0) {
+    fail_usage("data.image_size: {} needs multiples of {} px, got {}", model, coarsest, size);
+  }
+}
+
+ValueId FeaturePyramid::pyramid_convolution(const std::string& name, ValueId x, int kernel, int stride) {
+  // Uniform as by torch.nn.init.kaiming_uniform_ with a = 1.
+  const Initializer start = uniform_start(std::sqrt(3.0f / static_cast<float>(channels(x) * kernel * kernel)));
+  const std::string whole = pyramid_prefix + name;
+  return apply(whole, shared_convolution(whole, channels(x), {width_, kernel, stride}, start), x);
+}
+
+std::vector<ValueId> FeaturePyramid::pyramid(std::span<const ValueId> maps) {
+  std::vector<ValueId> levels;
+  for (std::size_t i = 0; i < maps.size(); ++i)
+    levels.push_back(pyramid_convolution(fmt::format("inner_blocks.{}.0", i), maps[i], 1));
+  for (std::size_t i = levels.size() - 1; i-- > 0;)
+    levels[i] = add_upsampled(fmt::format("top_down.{}", i), levels[i], levels[i + 1]);
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    levels[i] = pyramid_convolution(fmt::format("layer_blocks.{}.0", i), levels[i], 3);
+  return levels;
+}
+
+/// x plus the nearest upsampling of `coarse`, which has half its height and width.
+ValueId FeaturePyramid::add_upsampled(const std::string& name, ValueId x, ValueId coarse) {
+  const Shape shape = graph_.desc(x).shape, half = graph_.desc(coarse).shape;
+  const auto reshaped = [&](const char* part, ValueId value, const Shape& to) {
+    return add(pyramid_prefix + name + part, std::make_shared<Reshape>(to), {value});
+  };
+  const ValueId fine = reshaped(".fine", x, {shape[0], half[1], 2, half[2], 2, shape[3]});
+  const ValueId repeated = reshaped(".coarse", coarse, {shape[0], half[1], 1, half[2], 1, shape[3]});
+  const ValueId sum = add(pyramid_prefix + name, std::make_shared<Binary>(BinaryFunction::add), {fine, repeated});
+  return reshaped(".sum", sum, shape);
+}
+
+bool FeaturePyramid::name_body(WeightMapping& file) {
+  if (!file.external.starts_with(body_prefix)) return false;
+  file.other_names = {file.external.substr(std::string_view(body_prefix).size())};
+  return true;
+}
+
+}  // namespace ptrain

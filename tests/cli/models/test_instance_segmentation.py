@@ -1,0 +1,101 @@
+"""Boxes and masks of objects: trained, asked and served with what stands there for any task."""
+import contextlib
+import io
+import json
+import pathlib
+import tempfile
+import unittest
+from ctypes import c_uint8
+
+from models.test_detection import bitmap
+from program import ProgramTest, run
+from test_api import library
+from test_serve import Server
+
+from ptrain_model import FLOAT32, UINT8, Model
+
+CONFIG = ("model: {name: maskrcnn_tiny, classes: 3}\n"
+          "data: {source: synthetic, image_size: 64, batch_size: 8, synthetic_samples: 128, workers: 1}\n"
+          "train: {epochs: 8, optimizer: {name: adamw, lr: 0.003}, schedule: {name: cosine, warmup_steps: 10}}\n"
+          "eval: {every_epochs: 8}\n"
+          "output: {predictions: true}\n")
+SIDE = 64
+COLOUR, GROUND = (128, 210, 40), (104, 104, 104)
+
+
+def picture(box):
+    """A picture of 128x96 px with a square of class 0's colour."""
+    left, top, width, height = box
+    return bitmap(128, 96, lambda x, y: COLOUR if left <= x < left + width and top <= y < top + height else GROUND)
+
+
+class InstanceSegmentation(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.own = pathlib.Path(holder.name) / "own"
+        config = pathlib.Path(holder.name) / "run.yaml"
+        config.write_text(CONFIG)
+        trained = run("run", config, "--out", cls.own, "--progress", "none")
+        assert trained.returncode == 0, trained.stderr
+
+    def test_is_trained_asked_and_served(self):
+        report = json.loads((self.own / "report.json").read_text())
+        self.assertEqual(report["evaluation"]["primary"], "mask_map")
+        self.assertGreater(report["evaluation"]["metrics"]["mask_map50"]["value"], 0.2)
+        self.assertGreater(report["evaluation"]["metrics"]["map50"]["value"], 0.2)
+        self.assertEqual(len(report["loss"]["terms"]), 5)
+
+        pixels = [(7 * i) % 256 for i in range(2 * SIDE * SIDE * 3)]
+        model, server = Model(self.own, library()), Server(self.own)
+        self.addCleanup(model.close)
+        self.addCleanup(server.kill)
+        self.assertEqual(model.answers["mask_probabilities"][:2], (FLOAT32, (-1, 20, 28, 28)))
+        found = model.answer({"images": (UINT8, (2, SIDE, SIDE, 3), (c_uint8 * len(pixels))(*pixels))}, "mask_probabilities")
+        status, answer = server.infer([{"name": "images", "datatype": "UINT8", "shape": [2, SIDE, SIDE, 3], "data": pixels}])
+        self.assertEqual(status, 200, answer)
+        outputs = {one["name"]: one for one in answer["outputs"]}
+        self.assertEqual(outputs["detections"]["shape"], [2, 20, 6])
+        self.assertEqual(outputs["mask_probabilities"]["data"], list(found))
+
+    def test_writes_masks_that_pycocotools_scores_alike(self):
+        boxes = [(20, 30, 48, 48), (60, 10, 40, 40), (5, 5, 60, 60)]
+        (self.folder / "coco/val").mkdir(parents=True)
+        document = {"images": [], "annotations": [], "categories": [{"id": i, "name": name} for i, name in ((2, "0"), (5, "1"), (9, "2"))]}
+        for number, (left, top, width, height) in enumerate(boxes):
+            (self.folder / f"coco/val/{number}.bmp").write_bytes(picture((left, top, width, height)))
+            document["images"].append({"id": number + 7, "file_name": f"{number}.bmp", "width": 128, "height": 96})
+            right, bottom = left + width, top + height
+            document["annotations"].append({
+                "id": number + 1, "image_id": number + 7, "category_id": 2, "bbox": [left, top, width, height],
+                "segmentation": [[left, top, right, top, right, bottom, left, bottom]], "area": width * height, "iscrowd": 0})
+        annotations = self.folder / "coco/val.json"
+        annotations.write_text(json.dumps(document))
+        results, report = self.folder / "results.json", self.folder / "report.json"
+        asked = run("infer", self.own, self.folder / "coco", "--json", "--coco-results", results, "--report", report)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        shown = [json.loads(line)["objects"] for line in asked.stdout.splitlines()]
+        written = json.loads(results.read_text())
+        self.assertEqual([one["segmentation"] for objects in shown for one in objects], [one["segmentation"] for one in written])
+        self.assertEqual({tuple(one["segmentation"]["size"]) for one in written}, {(96, 128)})
+        metrics = json.loads(report.read_text())["evaluation"]["metrics"]
+        self.assertGreater(metrics["mask_map50"]["value"], 0.3)
+        try:
+            from pycocotools.coco import COCO
+            from pycocotools.cocoeval import COCOeval
+        except ImportError as error:
+            self.skipTest(f"pip install pycocotools: {error}")
+        for kind, prefix in (("segm", "mask_"), ("bbox", "")):
+            with contextlib.redirect_stdout(io.StringIO()):
+                truth = COCO(str(annotations))
+                scored = COCOeval(truth, truth.loadRes(str(results)), kind)
+                scored.evaluate()
+                scored.accumulate()
+                scored.summarize()
+            for name, value in zip(("map", "map50", "map75"), scored.stats):
+                self.assertEqual(metrics[prefix + name]["value"], float(value), prefix + name)
+
+
+if __name__ == "__main__":
+    unittest.main()

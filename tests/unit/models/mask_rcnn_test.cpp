@@ -1,0 +1,89 @@
+#include "models/vision/mask_rcnn.h"
+#include "core/data/tensor_names.h"
+#include "core/ops/detection/anchors.h"
+#include "tests/error_message.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace ptrain {
+namespace {
+
+MaskRcnnSpec published_spec() {
+  MaskRcnnSpec spec;
+  spec.classes = 90;
+  spec.image_size = 128;
+  spec.zero_init_residual = false;
+  return spec;
+}
+
+Shape shape_of_output(const Graph& graph, const char* name) { return graph.desc(graph.find_output(name)).shape; }
+
+TEST(MaskRcnn, HasTheParametersOfTorchvisions) {
+  const std::unique_ptr<Model> model = make_mask_rcnn(published_spec());
+  const Graph graph = model->build(1, Mode::training);
+  std::int64_t count = 0;
+  for (const WeightMapping& mapping : model->weights()) {  // as files have them: the first convolution has a fourth
+                                                           // channel here
+    const bool trained = graph.value(graph.find_value(mapping.variable)).storage == Storage::parameter;
+    count += trained ? mapping.external_shape.count() : 0;
+  }
+  EXPECT_EQ(count, 44'401'393);
+}
+
+TEST(MaskRcnn, HasTheNamesOfTorchvisions) {
+  std::set<std::string> names, older;
+  for (const WeightMapping& mapping : make_mask_rcnn(published_spec())->weights()) {
+    names.insert(mapping.external);
+    older.insert(mapping.other_names.begin(), mapping.other_names.end());
+  }
+  for (const char* name :
+       {"backbone.body.conv1.weight", "backbone.fpn.inner_blocks.3.0.weight", "backbone.fpn.layer_blocks.0.0.bias",
+        "rpn.head.conv.0.0.weight", "rpn.head.cls_logits.bias", "rpn.head.bbox_pred.weight",
+        "roi_heads.box_head.fc6.weight", "roi_heads.box_head.fc7.bias", "roi_heads.box_predictor.cls_score.weight",
+        "roi_heads.box_predictor.bbox_pred.bias", "roi_heads.mask_head.3.0.weight",
+        "roi_heads.mask_predictor.conv5_mask.weight", "roi_heads.mask_predictor.mask_fcn_logits.bias"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  EXPECT_EQ(names.size(), 5 * 53U + 2 * (8 + 3 + 4 + 4 + 2)) << "convolutions and norms of the body; pyramid and heads";
+  for (const char* name : {"rpn.head.conv.weight", "roi_heads.mask_head.mask_fcn4.bias", "layer4.2.conv3.weight"}) {
+    EXPECT_TRUE(older.contains(name)) << name;
+  }
+}
+
+TEST(MaskRcnn, FindsBoxesAndMasks) {
+  const Graph graph = make_mask_rcnn(published_spec())->build(2, Mode::deployment);
+  EXPECT_EQ(shape_of_output(graph, tensor_names::detections), (Shape{2, 100, 6}));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::mask_probabilities), (Shape{2, 100, 28, 28}));
+  EXPECT_EQ(graph.find_value(tensor_names::object_boxes), no_value) << "it knows no objects";
+}
+
+TEST(MaskRcnn, LearnsFromSamplesOfAnchorsAndRegions) {
+  const std::unique_ptr<Model> model = make_mask_rcnn(published_spec());
+  const Bucket batch(2, {{extent_names::height, 96},
+                         {extent_names::width, 160},
+                         {extent_names::objects, 7},
+                         {extent_names::mask_runs, 50}});
+  EXPECT_EQ(model->bucket_for(batch, Mode::training), batch);
+  EXPECT_EQ(model->bucket_for(batch, Mode::evaluation).get(extent_names::objects), 0);
+  const Graph graph = model->build(batch, Mode::training);
+  const std::int64_t anchors = make_anchors(proposal_anchors, 96, 160).count();
+  EXPECT_EQ(anchors, 3 * (24 * 40 + 12 * 20 + 6 * 10 + 3 * 5 + 2 * 3));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::class_logits), (Shape{2, anchors, 1}));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::anchor_sample), (Shape{2, 256}));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::region_boxes), (Shape{2, 512, 6}));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::region_logits), (Shape{2, 512, 91}));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::mask_logits), (Shape{2, 128, 28, 28, 91}));
+  EXPECT_EQ(graph.desc(graph.find_value(tensor_names::object_masks)).shape, (Shape{2, 50}));
+}
+
+TEST(MaskRcnn, NeedsSidesOfMultiplesOf32Pixels) {
+  MaskRcnnSpec spec = published_spec();
+  spec.image_size = ImageSize(64, 100);
+  EXPECT_EQ(get_error([&] { make_mask_rcnn(spec)->build(1, Mode::training); }, ExitCode::usage),
+            "data.image_size: maskrcnn_resnet50_fpn needs multiples of 32 px, got 64x100");
+}
+
+}  // namespace
+}  // namespace ptrain
