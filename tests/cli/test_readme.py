@@ -19,7 +19,6 @@ NOT_RUN = {
     f"{PROGRAM} serve": "answers until it is ended: test_serve",
     f"{PROGRAM} infer runs/boxes data/coco": "needs the reader's copy of COCO: models/test_detection",
     f"{PROGRAM} infer runs/deeplabv3_resnet50": "needs hours of training: models/test_segmentation",
-    f"{PROGRAM} infer runs/boxes data/coco": "needs COCO: models/test_detection",
     "export PATH": "the tests have a program of their own",
     "mpirun": "needs slots of MPI: test_distributed",
     "scripts/quickstart.sh": "installs, builds and trains: tests/package/readme_root.sh",
