@@ -168,6 +168,14 @@ int count_kernels(const RunResult& result, std::string_view type, std::string_vi
   return count;
 }
 
+/// What the first kernel of that type says of itself.
+std::string first_kernel(const RunResult& result, std::string_view type) {
+  for (const NodeProfile& node : result.kernels) {
+    if (node.type == type) return node.record.implementation;
+  }
+  return "none";
+}
+
 OptionEffects get_effects(const Config& config, const RunResult& result) {
   std::vector<KernelRecord> kernels;
   for (const NodeProfile& node : result.kernels) kernels.push_back(node.record);
@@ -208,24 +216,26 @@ TEST(DeviceTraining, AResumedRunEndsWhereTheUninterruptedOneDoes) {
   }
 }
 
-/// A mask would be elements of 2 bytes, one for each pair of tokens and each head.
+/// A mask would be elements of 2 bytes, one for each pair of tokens and each head. Before 9.18 cuDNN has no packed
+/// attention.
 TEST(DeviceTraining, DropoutThatCudnnDrawsTakesNoMaskInMemory) {
   for (Config config : {bert_config(), packed_bert_config(), gpt2_config()}) {
     config.amp.level = AmpLevel::O2;
-    config.data.max_length = config.model.max_positions = 128;
+    config.data.max_length = config.model.max_positions = 256;
     config.train.steps = 1;
     const auto with = [&](AttentionAlgorithm attention) {
       config.model.attention = attention;
       return train(config).result;
     };
     const RunResult drawn = with(AttentionAlgorithm::flash), masked = with(AttentionAlgorithm::flash_mask);
+    if (first_kernel(drawn, "attention").find("packed sequences need") != std::string::npos) continue;
     for (const char* type : {"attention", "attention_grad"}) {
       const int layers = count_kernels(drawn, type, "");
       EXPECT_GT(layers, 0);
-      EXPECT_EQ(count_kernels(drawn, type, "flash cudnn:"), layers);
-      EXPECT_EQ(count_kernels(masked, type, "flash_mask cudnn:"), layers);
+      EXPECT_EQ(count_kernels(drawn, type, "flash cudnn:"), layers) << first_kernel(drawn, type);
+      EXPECT_EQ(count_kernels(masked, type, "flash_mask cudnn:"), layers) << first_kernel(masked, type);
     }
-    const std::int64_t pairs = config.data.batch_size * 128 * 128;
+    const std::int64_t pairs = config.data.batch_size * 256 * 256;
     EXPECT_GE(masked.workspace_bytes, drawn.workspace_bytes + 2 * pairs);
     EXPECT_NE(drawn.losses, masked.losses);
   }

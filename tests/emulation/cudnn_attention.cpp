@@ -40,7 +40,7 @@ struct AttentionValues {
   const Values &q, &k, &v, &lengths;
   std::optional<Drawn> drawn;
   const Values* mask;
-  float scale, mask_scale;
+  float scale;
   bool causal;
 
   AttentionValues(const State& state, const CudnnGraph::AttentionInputs& inputs)
@@ -50,7 +50,6 @@ struct AttentionValues {
         lengths(state[inputs.key_lengths]),
         mask(inputs.mask ? &state[*inputs.mask] : nullptr),
         scale(inputs.scale),
-        mask_scale(inputs.mask_scale),
         causal(inputs.causal) {
     if (const auto& d = inputs.dropout) drawn = {d->probability, state[d->seed].data[0], state[d->offset].data[0]};
   }
@@ -63,7 +62,7 @@ struct AttentionValues {
   Index key_head(Index head) const { return head / (q.dims[1] / k.dims[1]); }
   float kept(Index n, Index head, Index i, Index j) const {
     if (drawn) return drawn->kept(((n * q.dims[1] + head) * q.dims[2] + i) * q.dims[2] + j);
-    return mask == nullptr ? 1.0f : mask->at(n, head, i, j) * mask_scale;
+    return mask == nullptr ? 1.0f : mask->at(n, head, i, j);
   }
   float dot(const Values& a, Index i, const Values& b, Index j, Index n, Index head) const {
     const Index b_head = b.dims[1] == q.dims[1] ? head : key_head(head);

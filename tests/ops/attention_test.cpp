@@ -144,7 +144,8 @@ TEST_P(AttentionAlgorithms, PackedSequencesMatchTheReference) {
   }
 }
 
-/// Bit for bit, dropout included: packing moves rows and nothing else.
+/// Dropout included: packing moves rows and nothing else. On the CPU bit for bit; a GPU's library has other kernels for
+/// packed sequences.
 TEST_P(AttentionAlgorithms, PackedSequencesGiveThePaddedOnesRows) {
   const std::vector<double> lengths{40, 1, 17};
   constexpr std::int64_t longest = 50, heads = 2, depth = 24;
@@ -169,14 +170,19 @@ TEST_P(AttentionAlgorithms, PackedSequencesGiveThePaddedOnesRows) {
     packed_seeds.push_back(tensor(dtype, Shape{64, heads * depth}, std::vector<double>(64 * heads * depth)));
     copy_rows(heads * depth, seeds[0].values, packed_seeds[0].values);
 
+    const bool exact = make_test_backend()->name() == "cpu";
+    const auto expect_same = [&](const std::vector<double>& actual, const std::vector<double>& expected) {
+      EXPECT_TRUE(!exact || actual == expected);
+      expect_close(actual, expected, tolerance(dtype), "packed");
+    };
     const auto expect_same_rows = [&](std::int64_t width, std::vector<double> rows, const std::vector<double>& actual) {
       std::vector<double> expected(actual.size());
       copy_rows(width, rows, expected);
-      EXPECT_EQ(actual, expected);
+      expect_same(actual, expected);
     };
     const std::vector<HostTensor> out = run_op(padded.op, padded.inputs), packed_out = run_op(packed.op, packed.inputs);
     expect_same_rows(heads * depth, out[0].values, packed_out[0].values);
-    EXPECT_EQ(out[1].values, packed_out[1].values);
+    expect_same(packed_out[1].values, out[1].values);
     expect_same_rows(3 * heads * depth, run_gradient(padded, seeds)[0].values,
                      run_gradient(packed, packed_seeds)[0].values);
   }

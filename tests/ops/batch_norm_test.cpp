@@ -112,7 +112,7 @@ TEST(BatchNorm, GivesTheSameBitsForAnyThreadCount) {
   }
 }
 
-/// Of an output that is read in two places; in fp32 to the bit.
+/// Of an output that is read in two places; on the CPU in fp32 to the bit. A GPU's library takes the sum alone.
 TEST(BatchNorm, AddsBothPartsOfAGradient) {
   const auto op = std::make_shared<BatchNormGrad>(BatchNormGrad::Attributes{Activation::relu, /*residual=*/true});
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
@@ -129,7 +129,7 @@ TEST(BatchNorm, AddsBothPartsOfAGradient) {
       whole[BatchNormGrad::dy] = tensor(dtype, shape, sum);
       const std::vector<HostTensor> actual = run_op(op, inputs), expected = run_op(op, whole);
       for (std::size_t k = 0; k < expected.size(); ++k) {
-        if (dtype == DType::f32) {
+        if (dtype == DType::f32 && make_test_backend()->name() == "cpu") {
           EXPECT_EQ(actual[k].values, expected[k].values) << "output " << k;
         }
         expect_close(actual[k].values, expected[k].values, tolerance(dtype), "output");

@@ -80,7 +80,7 @@ std::optional<CudnnGraph> get_graph(const Graph& graph, const Node& node) {
     return batch_norm_graph(target(), static_cast<const BatchNorm&>(*node.op).attrs(), in[BatchNorm::x], residual);
   }
   if (type == "batch_norm_grad") {
-    return batch_norm_grad_graph(target(), static_cast<const BatchNormGrad&>(*node.op).attrs(), in);
+    return batch_norm_grad_graph(target(), static_cast<const BatchNormGrad&>(*node.op).attrs(), in[BatchNormGrad::x]);
   }
   if (type == "attention") {
     const auto& attrs = static_cast<const Attention&>(*node.op).attrs();

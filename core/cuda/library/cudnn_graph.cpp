@@ -253,7 +253,7 @@ CudnnGraph::Attended CudnnGraph::attention(const AttentionInputs& inputs) {
   if (const auto& drawn = inputs.dropout) {
     attributes.set_dropout(drawn->probability, parts_->at(drawn->seed), parts_->at(drawn->offset));
   }
-  if (inputs.mask) attributes.set_dropout(parts_->at(*inputs.mask), parts_->graph.tensor(inputs.mask_scale));
+  if (inputs.mask) attributes.set_dropout(parts_->at(*inputs.mask), parts_->graph.tensor(1.0f));
   const auto results =
       parts_->graph.sdpa(parts_->at(inputs.q), parts_->at(inputs.k), parts_->at(inputs.v), std::move(attributes));
   return {parts_->add(results[0]), parts_->add(results[1])};
@@ -273,8 +273,8 @@ CudnnGraph::AttentionGradients CudnnGraph::attention_grad(const AttentionInputs&
     attributes.set_dropout(drawn->probability, parts_->at(drawn->seed), parts_->at(drawn->offset));
   }
   if (inputs.mask) {
-    attributes.set_dropout(parts_->at(*inputs.mask), parts_->graph.tensor(inputs.mask_scale),
-                           parts_->graph.tensor(1.0f / inputs.mask_scale));
+    // The engines for Hopper (9.14 seen) leave out the inverse of the scale, which gives wrong gradients of q and k.
+    attributes.set_dropout(parts_->at(*inputs.mask), parts_->graph.tensor(1.0f), parts_->graph.tensor(1.0f));
   }
   const auto results =
       parts_->graph.sdpa_backward(parts_->at(inputs.q), parts_->at(inputs.k), parts_->at(inputs.v), parts_->at(out),

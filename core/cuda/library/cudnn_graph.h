@@ -105,16 +105,15 @@ class CudnnGraph {
     Tensor seed, offset;
     float probability;
   };
-  /// q, k, v, out and their gradients are [B,heads,S,D]; lengths i32 [B,1,1,1]; mask (1 where dropout keeps a weight,
-  /// else 0) [B,heads,S,S]; lse f32 [B,heads,S,1]. Rows beyond a length are undefined.
+  /// q, k, v, out and their gradients are [B,heads,S,D]; lengths i32 [B,1,1,1]; mask (what dropout multiplies a weight
+  /// by) [B,heads,S,S]; lse f32 [B,heads,S,1]. Rows beyond a length are undefined.
   struct AttentionInputs {
     Tensor q, k, v;
     Tensor query_lengths, key_lengths;
     float scale = 1;                           // of the scores
     std::optional<DrawnDropout> dropout = {};  // or
     std::optional<Tensor> mask = {};
-    float mask_scale = 1;  // scales the kept weights
-    bool causal = false;   // a query attends to no later key
+    bool causal = false;  // a query attends to no later key
   };
   struct Attended {
     Tensor out, lse;

@@ -112,7 +112,6 @@ struct CudnnGraph::Parts {
     own.scale = inputs.scale;
     if (const auto& drawn = inputs.dropout) own.dropout = {find(drawn->seed), find(drawn->offset), drawn->probability};
     if (inputs.mask) own.mask = find(*inputs.mask);
-    own.mask_scale = inputs.mask_scale;
     own.causal = inputs.causal;
     return own;
   }

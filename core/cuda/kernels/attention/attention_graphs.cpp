@@ -1,7 +1,5 @@
 #include "core/cuda/kernels/attention/attention_graphs.h"
 
-#include "core/ops/math/dropout_math.h"
-
 namespace ptrain::cuda {
 namespace {
 
@@ -55,7 +53,6 @@ void declare_dropout(CudnnGraph& graph, const AttentionExtents& e, const Attenti
   }
   const std::int64_t square = e.length * e.length;
   inputs.mask = graph.input({e.dtype, {e.batch, e.heads, e.length, e.length}, {e.heads * square, square, e.length, 1}});
-  inputs.mask_scale = DropoutMask(attributes.dropout, 0, 0, 0).scale;
 }
 
 DeclaredInputs declare_inputs(CudnnGraph& graph, const AttentionExtents& e, const AttentionAttributes& attributes) {

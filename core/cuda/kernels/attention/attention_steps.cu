@@ -13,15 +13,16 @@ namespace {
 constexpr int rows_per_block = block_threads / 32;  // one warp per row
 
 /// If S is a multiple of 16 the mask's elements are contiguous, and no random bits are wasted.
-__global__ void __launch_bounds__(block_threads) mask_run_kernel(std::int64_t packs, float p, std::uint32_t stream,
-                                                                 const std::int64_t* rng, DType dtype, void* mask) {
+__global__ void __launch_bounds__(block_threads)
+    mask_run_kernel(std::int64_t packs, float p, std::uint32_t stream, const std::int64_t* rng, float kept, DType dtype,
+                    void* mask) {
   __shared__ MaskWords words[block_threads / group_threads];
   const DropoutMask drawn = dropout_mask(p, rng, stream, packs * pack);
   for (std::int64_t i = grid_thread(); i < packs; i += grid_threads()) {
     float factors[pack];
     group_factors(drawn, static_cast<std::uint64_t>(i * pack), words[threadIdx.x / group_threads], factors);
 #pragma unroll
-    for (int k = 0; k < pack; ++k) factors[k] = factors[k] > 0 ? 1.0f : 0.0f;
+    for (int k = 0; k < pack; ++k) factors[k] = factors[k] > 0 ? kept : 0.0f;
     if (dtype == DType::f16) store(static_cast<f16*>(mask) + i * pack, factors);
     if (dtype == DType::bf16) store(static_cast<bf16*>(mask) + i * pack, factors);
     if (dtype == DType::f32) store(static_cast<float*>(mask) + i * pack, factors);
@@ -31,13 +32,13 @@ __global__ void __launch_bounds__(block_threads) mask_run_kernel(std::int64_t pa
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     mask_elements_kernel(std::int64_t count, std::int64_t length, float p, std::uint32_t stream,
-                         const std::int64_t* rng, T* mask) {
+                         const std::int64_t* rng, float kept, T* mask) {
   const std::uint64_t stride = attention_mask_stride(length);
   const DropoutMask drawn = dropout_mask(p, rng, stream, count / length * static_cast<std::int64_t>(stride));
   for (std::int64_t i = grid_thread(); i < count; i += grid_threads()) {
     const std::uint64_t element =
         static_cast<std::uint64_t>(i / length) * stride + static_cast<std::uint64_t>(i % length);
-    mask[i] = from_float<T>(drawn.keeps(element) ? 1.0f : 0.0f);
+    mask[i] = from_float<T>(drawn.keeps(element) ? kept : 0.0f);
   }
 }
 
@@ -194,16 +195,16 @@ AttentionExtents::AttentionExtents(const AttentionAttributes& attributes, std::s
       causal(attributes.causal) {}
 
 void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
-                         const void* rng, void* mask) {
+                         const void* rng, float kept, void* mask) {
   const auto* state = static_cast<const std::int64_t*>(rng);
   const std::int64_t count = e.scores();
   if (static_cast<std::uint64_t>(e.length) == attention_mask_stride(e.length)) {
     launch(mask_run_kernel, grid_blocks(device, count / pack), block_threads, device, count / pack, attributes.dropout,
-           attributes.stream, state, e.dtype, mask);
+           attributes.stream, state, kept, e.dtype, mask);
   } else {
     visit_floating(e.dtype, [&](auto zero) {
       launch(mask_elements_kernel<decltype(zero)>, grid_blocks(device, count), block_threads, device, count, e.length,
-             attributes.dropout, attributes.stream, state, static_cast<decltype(zero)*>(mask));
+             attributes.dropout, attributes.stream, state, kept, static_cast<decltype(zero)*>(mask));
     });
   }
 }

@@ -37,9 +37,10 @@ struct AttentionSequences {
         places(sequence_places(e.batch, e.length, inputs, slot)) {}
 };
 
-/// Enqueues mask [B,heads,S,S] of `e.dtype`: 1 where dropout keeps the weight, 0 where not; the same as on the CPU.
+/// Enqueues mask [B,heads,S,S] of `e.dtype`: `kept` where dropout keeps the weight, 0 where not; the same weights as on
+/// the CPU.
 void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,
-                         const void* rng, void* mask);
+                         const void* rng, float kept, void* mask);
 /// Enqueues seed and offset, one number each, for a library's generator that draws the mask instead: a different pair
 /// for every stream, seed, step and part.
 void make_attention_seed(const Device& device, const AttentionAttributes& attributes, const void* rng,

@@ -69,7 +69,7 @@ void MathAttention::run(const void* qkv, const AttentionSequences& sequences, co
   void* scratch = gemm_workspace_.in(workspace);
   gather_heads(device_, e_, 3, sequences, qkv, packed);
   scores_gemm_->run({get_part(packed, e_, 0), get_part(packed, e_, 1), scores}, scratch);
-  if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, mask);
+  if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, 1, mask);
   softmax_rows(device_, e_, sequences.lengths, scores, mask, mask_scale(attributes_), weights_.in(workspace), lse);
   out_gemm_->run({weights_.in(workspace), get_part(packed, e_, 2), out_.in(workspace)}, scratch);
   spread_heads(device_, e_, 1, sequences, out_.in(workspace), out);
@@ -110,7 +110,7 @@ void MathAttentionGrad::run(const void* qkv, const AttentionSequences& sequences
   void *q = get_part(packed, e_, 0), *k = get_part(packed, e_, 1), *v = get_part(packed, e_, 2);
   scores_gemm_->run({q, k, scores}, scratch);
   dweights_gemm_->run({gradient, v, dweights}, scratch);
-  if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, mask);
+  if (mask != nullptr) make_attention_mask(device_, e_, attributes_, rng, 1, mask);
   softmax_grad_rows(device_, e_, sequences.lengths, scores, lse, dweights, mask, mask_scale(attributes_),
                     weights_.in(workspace), dscores_.in(workspace));
   dq_gemm_->run({dscores_.in(workspace), k, get_part(packed_gradients, e_, 0)}, scratch);

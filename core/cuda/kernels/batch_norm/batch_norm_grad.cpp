@@ -16,8 +16,14 @@ class BatchNormGradKernel final : public Kernel {
       : attrs_(context.op_as<Op>().attrs()),
         native_(device, context.inputs[Op::x].dtype, context.inputs[Op::x].count() / context.inputs[Op::x].shape[-1],
                 context.inputs[Op::x].shape[-1]) {
-    persistent_ = plan_persistent(context, device, {attrs_.activation, attrs_.residual},
-                                  [&] { return batch_norm_grad_graph(device.cudnn_target(), attrs_, context.inputs); });
+    if (has_input(context.inputs, Op::dy_more)) {
+      // cuDNN 9.19 plans the sum of two gradients and then fails at the run: its engine looks for dy in memory.
+      persistent_.reason = "cuDNN's takes one gradient";
+      return;
+    }
+    persistent_ = plan_persistent(context, device, {attrs_.activation, attrs_.residual}, [&] {
+      return batch_norm_grad_graph(device.cudnn_target(), attrs_, context.inputs[Op::x]);
+    });
   }
 
   std::size_t workspace_bytes() const override {
@@ -35,7 +41,6 @@ class BatchNormGradKernel final : public Kernel {
               args.inputs[Op::saved_invstd]});
     if (attrs_.residual) {
       p.push_back(args.inputs[Op::mask]);
-      if (void* more = second_gradient(args); more != nullptr) p.push_back(more);
     } else if (attrs_.activation != Activation::none) {
       p.push_back(args.inputs[Op::beta]);
     }

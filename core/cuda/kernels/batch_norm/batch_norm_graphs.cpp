@@ -25,17 +25,14 @@ CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attribut
 }
 
 CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
-                                 std::span<const TensorDesc> inputs) {
-  const TensorDesc& x = inputs[BatchNormGrad::x];
+                                 const TensorDesc& x) {
   const TensorLayout data = rows_of_channels(x), channels = per_channel(x.shape[-1]);
   CudnnGraph graph(target, x.dtype);
   const auto dy = graph.input(data), input = graph.input(data), gamma = graph.input(channels);
   const auto mean = graph.input(channels), invstd = graph.input(channels);
   auto masked = dy;
   if (attributes.residual) {
-    const auto mask = graph.input(mask_layout(x));
-    const auto whole = has_input(inputs, BatchNormGrad::dy_more) ? graph.add(dy, graph.input(data)) : dy;
-    masked = graph.multiply(whole, mask);
+    masked = graph.multiply(dy, graph.input(mask_layout(x)));
   } else if (attributes.activation == Activation::relu) {
     masked = graph.relu_grad(dy, graph.normalize(input, mean, invstd, gamma, graph.input(channels)));
   }

@@ -9,10 +9,10 @@ namespace ptrain::cuda {
 /// Training. Bound to x, gamma, beta, the residual if any, y, mean, invstd, and the mask if there is a residual.
 CudnnGraph batch_norm_graph(const CudnnTarget& target, const BatchNorm::Attributes& attributes, const TensorDesc& x,
                             bool has_residual);
-/// For BatchNormGrad's `inputs`. Bound to dy, x, gamma, mean, invstd; the ReLU's mask if there is a residual, otherwise
-/// beta, from which it is recomputed; dy_more if any; dx, dgamma, dbeta; dresidual if any.
+/// For a gradient in one part, without dy_more. Bound to dy, x, gamma, mean, invstd; the ReLU's mask if there is a
+/// residual, otherwise beta, from which it is recomputed; dx, dgamma, dbeta; dresidual if any.
 CudnnGraph batch_norm_grad_graph(const CudnnTarget& target, const BatchNormGrad::Attributes& attributes,
-                                 std::span<const TensorDesc> inputs);
+                                 const TensorDesc& x);
 
 struct PersistentProblem {
   Activation activation = Activation::none;
