@@ -9,6 +9,8 @@ namespace {
 
 constexpr int tile_columns = 32;
 constexpr int tile_rows = 8;
+constexpr std::int64_t resident_blocks =
+    2;  // of the sums: each thread has four loads under way, and parts are few to join
 
 template <typename B, typename T>
 __global__ void __launch_bounds__(block_threads)
@@ -18,33 +20,49 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Block (c, p) sums the rows p, p + parts... of 32 columns into partial[p].
-template <typename T>
-__global__ void partial_sums_kernel(const T* x, std::int64_t rows, std::int64_t columns, float* partial) {
+/// Block (c, p) sums the rows p, p + parts... of 32 n columns into partial[p].
+template <int n, typename T>
+__global__ void __launch_bounds__(tile_columns* tile_rows)
+    partial_sums_kernel(const T* x, std::int64_t rows, std::int64_t columns, float* partial) {
+  const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * tile_columns + threadIdx.x) * n;
+  float sums[n] = {};
+  if (column < columns) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_rows;
+#pragma unroll 4
+    for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * tile_rows + threadIdx.y; r < rows; r += step) {
+      float values[n];
+      load(x + r * columns + column, values);
+#pragma unroll
+      for (int i = 0; i < n; ++i) sums[i] += values[i];
+    }
+  }
+  __shared__ float tile[tile_rows][n][tile_columns];
+#pragma unroll
+  for (int i = 0; i < n; ++i) tile[threadIdx.y][i][threadIdx.x] = sums[i];
+  __syncthreads();
+  if (threadIdx.y != 0 || column >= columns) return;
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    for (int r = 1; r < tile_rows; ++r) sums[i] += tile[r][i][threadIdx.x];
+    partial[static_cast<std::int64_t>(blockIdx.y) * columns + column + i] = sums[i];
+  }
+}
+
+/// Each row of a block's threads adds every tile_rows-th part; the rows are added in order.
+template <typename S>
+__global__ void __launch_bounds__(tile_columns* tile_rows)
+    join_sums_kernel(const float* partial, std::int64_t parts, std::int64_t columns, S* sums) {
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * tile_columns + threadIdx.x;
   float sum = 0;
   if (column < columns) {
-    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_rows;
-#pragma unroll 8
-    for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * tile_rows + threadIdx.y; r < rows; r += step) {
-      sum += to_float(x[r * columns + column]);
-    }
+#pragma unroll 4
+    for (std::int64_t p = threadIdx.y; p < parts; p += tile_rows) sum += partial[p * columns + column];
   }
   __shared__ float tile[tile_rows][tile_columns];
   tile[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
   if (threadIdx.y != 0 || column >= columns) return;
   for (int r = 1; r < tile_rows; ++r) sum += tile[r][threadIdx.x];
-  partial[static_cast<std::int64_t>(blockIdx.y) * columns + column] = sum;
-}
-
-template <typename S>
-__global__ void __launch_bounds__(block_threads)
-    join_sums_kernel(const float* partial, std::int64_t parts, std::int64_t columns, S* sums) {
-  const std::int64_t column = grid_thread();
-  if (column >= columns) return;
-  float sum = 0;
-  for (std::int64_t p = 0; p < parts; ++p) sum += partial[p * columns + column];
   sums[column] = from_float<S>(sum);
 }
 
@@ -60,17 +78,17 @@ void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DT
 }
 
 std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t block_rows,
-                       std::int64_t block_columns) {
+                       std::int64_t block_columns, std::int64_t resident) {
   const std::int64_t across = (columns + block_columns - 1) / block_columns;
-  const std::int64_t wanted = std::max<std::int64_t>(1, 8 * device.multiprocessors() / across);
+  const std::int64_t wanted = std::max<std::int64_t>(1, resident * device.multiprocessors() / across);
   return std::clamp<std::int64_t>(rows / (4 * block_rows), 1, wanted);
 }
 
 void join_partial_sums(const Device& device, const float* partial, std::int64_t parts, std::int64_t columns,
                        DType sums_dtype, void* sums) {
   visit_floating(sums_dtype, [&](auto zero) {
-    launch(join_sums_kernel<decltype(zero)>, blocks_for(columns), block_threads, device, partial, parts, columns,
-           static_cast<decltype(zero)*>(sums));
+    launch(join_sums_kernel<decltype(zero)>, blocks_for(columns, tile_columns), dim3(tile_columns, tile_rows), device,
+           partial, parts, columns, static_cast<decltype(zero)*>(sums));
   });
 }
 
@@ -78,15 +96,15 @@ ColumnSums::ColumnSums(const Device& device, std::int64_t rows, std::int64_t col
     : device_(device),
       rows_(rows),
       columns_(columns),
-      parts_(row_parts(device, rows, columns, tile_rows, tile_columns)) {}
+      parts_(row_parts(device, rows, columns, tile_rows, tile_columns * row_pack(columns), resident_blocks)) {}
 
 void ColumnSums::run(DType dtype, const void* x, DType sums_dtype, void* sums, void* workspace) const {
   auto* partial = static_cast<float*>(workspace);
-  const dim3 grid(blocks_for(columns_, tile_columns), static_cast<unsigned>(parts_));
-  const dim3 block(tile_columns, tile_rows);
-  visit_floating(dtype, [&](auto zero) {
-    launch(partial_sums_kernel<decltype(zero)>, grid, block, device_, static_cast<const decltype(zero)*>(x), rows_,
-           columns_, partial);
+  visit_row_pack(columns_, dtype, [&](auto n, auto zero) {
+    constexpr int packed = decltype(n)::value;
+    const dim3 grid(blocks_for(columns_, tile_columns * packed), static_cast<unsigned>(parts_));
+    launch(partial_sums_kernel<packed, decltype(zero)>, grid, dim3(tile_columns, tile_rows), device_,
+           static_cast<const decltype(zero)*>(x), rows_, columns_, partial);
   });
   join_partial_sums(device_, partial, parts_, columns_, sums_dtype, sums);
 }

@@ -13,12 +13,12 @@ namespace ptrain::cuda {
 void add_to_columns(const Device& device, DType bias_dtype, const void* bias, DType dtype, void* y, std::int64_t rows,
                     std::int64_t columns);
 
-/// Number of parts into which blocks of `block_columns` columns divide the rows, `block_rows` at a time: enough blocks
-/// to fill the device, each with enough rows to be worthwhile.
+/// Number of parts into which blocks of `block_columns` columns divide the rows, `block_rows` at a time: `resident`
+/// blocks for each multiprocessor, each with enough rows to be worthwhile.
 std::int64_t row_parts(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t block_rows,
-                       std::int64_t block_columns);
+                       std::int64_t block_columns, std::int64_t resident = 8);
 
-/// Enqueues sums[c] = the sum over p of partial[p][c], in that order.
+/// Enqueues sums[c] = the sum over p of partial[p][c], in a fixed order.
 void join_partial_sums(const Device& device, const float* partial, std::int64_t parts, std::int64_t columns,
                        DType sums_dtype, void* sums);
 

@@ -96,6 +96,90 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
+constexpr int sums_warps = 4;       // of a block of backward_sums_kernel
+constexpr int groups_of_a_row = 4;  // of `pack` columns for each thread
+constexpr std::int64_t widest_row = warp * pack * groups_of_a_row;
+constexpr int sums_blocks = 2;  // on a multiprocessor at once: with three, registers spill
+
+/// Both outputs and the sums for gamma and beta in one pass: a warp keeps its row in registers, and the sums of its
+/// columns from row to row. partials[block][0 or 1][column], as channel_partials_kernel writes them.
+template <typename D, typename R, typename X, typename L>
+__global__ void __launch_bounds__(warp* sums_warps, sums_blocks)
+    backward_sums_kernel(RowsArgs a, const D* dy, const R* sum, const float* gamma, const float* mean,
+                         const float* rstd, const L* low, X* dx, R* dresidual, float* partials) {
+  __shared__ BlockWords words;
+  const DropoutMask mask = dropout_mask(a.dropout, a.rng, a.stream, a.rows * a.width);
+  const auto first = static_cast<std::int64_t>(threadIdx.x % warp) * pack;
+  float dgamma[groups_of_a_row][pack] = {}, dbeta[groups_of_a_row][pack] = {};
+  for (std::int64_t r = warp_row(); r < a.rows; r += grid_threads() / warp) {
+    const std::int64_t begin = r * a.width;
+    const RowStatistics s{mean[r], rstd[r]};
+    float gradients[groups_of_a_row][pack], normal[groups_of_a_row][pack];
+#pragma unroll
+    for (int g = 0; g < groups_of_a_row; ++g) {
+      const std::int64_t c = first + g * warp * pack;
+      if (c >= a.width) continue;
+      load_gradients(dy, low, begin + c, gradients[g]);
+      load(sum + begin + c, normal[g]);
+    }
+    float gradient = 0, projected = 0;
+#pragma unroll
+    for (int g = 0; g < groups_of_a_row; ++g) {
+      const std::int64_t c = first + g * warp * pack;
+      if (c >= a.width) continue;
+      float scale[pack];
+      load(gamma + c, scale);
+#pragma unroll
+      for (int i = 0; i < pack; ++i) {
+        normal[g][i] = (normal[g][i] - s.mean) * s.rstd;
+        dgamma[g][i] += gradients[g][i] * normal[g][i];
+        dbeta[g][i] += gradients[g][i];
+        gradients[g][i] *= scale[i];
+        gradient += gradients[g][i];
+        projected += gradients[g][i] * normal[g][i];
+      }
+    }
+    gradient = warp_sum(gradient) / static_cast<float>(a.width);
+    projected = warp_sum(projected) / static_cast<float>(a.width);
+#pragma unroll
+    for (int g = 0; g < groups_of_a_row; ++g) {
+      const std::int64_t c = first + g * warp * pack;
+      if (c >= a.width) continue;
+#pragma unroll
+      for (int i = 0; i < pack; ++i) {
+        gradients[g][i] = s.rstd * (gradients[g][i] - gradient - normal[g][i] * projected);
+      }
+      store(dresidual + begin + c, gradients[g]);
+      if (mask.threshold > 0) {
+        float factors[pack];
+        row_factors(mask, begin + c, a.width, words, factors);
+#pragma unroll
+        for (int i = 0; i < pack; ++i) gradients[g][i] *= factors[i];
+      }
+      store(dx + begin + c, gradients[g]);
+    }
+  }
+  __shared__ float tile[sums_warps][widest_row];
+  const unsigned own_warp = threadIdx.x / warp;
+#pragma unroll
+  for (int which = 0; which < 2; ++which) {
+    __syncthreads();
+#pragma unroll
+    for (int g = 0; g < groups_of_a_row; ++g) {
+#pragma unroll
+      for (int i = 0; i < pack; ++i) {
+        tile[own_warp][first + g * warp * pack + i] = which == 0 ? dgamma[g][i] : dbeta[g][i];
+      }
+    }
+    __syncthreads();
+    for (std::int64_t c = threadIdx.x; c < a.width; c += warp * sums_warps) {
+      float total = 0;
+      for (int w = 0; w < sums_warps; ++w) total += tile[w][c];
+      partials[(2 * static_cast<std::int64_t>(blockIdx.x) + which) * a.width + c] = total;
+    }
+  }
+}
+
 /// Calls visit(L{}) with the type of R's low-precision counterpart; bf16 where there is none.
 template <typename R, typename Visitor>
 void visit_low(std::optional<DType> low, Visitor&& visit) {
@@ -156,12 +240,20 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
         dy_dtype_(context.inputs[Op::dy].dtype),
         sum_(context.inputs[Op::sum]),
         channels_(sum_.count() / sum_.shape[-1], sum_.shape[-1]) {
+    const std::int64_t width = sum_.shape[-1], rows = sum_.count() / width;
+    if (width % pack == 0 && width <= widest_row) {
+      const std::int64_t resident = std::int64_t{device.multiprocessors()} * sums_blocks;
+      one_pass_blocks_ = std::min(resident, (rows + sums_warps - 1) / sums_warps);
+    }
     if (has_input(context.inputs, DropoutAddLayerNormGrad::dy_low)) {
       low_ = context.inputs[DropoutAddLayerNormGrad::dy_low].dtype;
     }
   }
 
-  std::size_t workspace_bytes() const override { return channels_.workspace_bytes(); }
+  std::size_t workspace_bytes() const override {
+    if (one_pass_blocks_ == 0) return channels_.workspace_bytes();
+    return static_cast<std::size_t>(2 * one_pass_blocks_ * sum_.shape[-1]) * sizeof(float);
+  }
 
   void run(const KernelArgs& args) override {
     visit_floating2(dy_dtype_, sum_.dtype, [&](auto dy_zero, auto sum_zero) {
@@ -184,8 +276,19 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
     const auto* gamma = static_cast<const float*>(args.inputs[Op::gamma]);
     const auto* mean = static_cast<const float*>(args.inputs[Op::mean]);
     const auto* rstd = static_cast<const float*>(args.inputs[Op::rstd]);
-    channels_.run(device_, dy, sum, mean, rstd, args.workspace, static_cast<float*>(args.outputs[2]),
-                  static_cast<float*>(args.outputs[3]), low);
+    auto *dgamma = static_cast<float*>(args.outputs[2]), *dbeta = static_cast<float*>(args.outputs[3]);
+    if (one_pass_blocks_ > 0) {
+      auto* partials = static_cast<float*>(args.workspace);
+      visit_floating(attributes_.x_dtype, [&](auto x_zero) {
+        using X = decltype(x_zero);
+        launch(backward_sums_kernel<D, R, X, L>, static_cast<unsigned>(one_pass_blocks_), warp * sums_warps, device_, a,
+               dy, sum, gamma, mean, rstd, low, static_cast<X*>(args.outputs[0]), static_cast<R*>(args.outputs[1]),
+               partials);
+      });
+      add_parts(device_, partials, one_pass_blocks_, width, dgamma, dbeta);
+      return;
+    }
+    channels_.run(device_, dy, sum, mean, rstd, args.workspace, dgamma, dbeta, low);
     visit_row_pack(width, [&](auto n) {
       visit_floating(attributes_.x_dtype, [&](auto x_zero) {
         launch(backward_kernel<decltype(n)::value, D, R, decltype(x_zero), L>, blocks_for(rows, block_rows),
@@ -200,7 +303,8 @@ class DropoutAddLayerNormGradKernel final : public Kernel {
   DType dy_dtype_;
   TensorDesc sum_;
   ChannelGradients channels_;
-  std::optional<DType> low_;  // of dy_low
+  std::int64_t one_pass_blocks_ = 0;  // none: rows are too wide to be kept in registers
+  std::optional<DType> low_;          // of dy_low
 };
 
 }  // namespace

@@ -149,18 +149,33 @@ __global__ void __launch_bounds__(warp* column_rows)
   partials[(2 * part + threadIdx.y) * width + c] = total;
 }
 
-/// Adds the parts in order. dbeta: null for a norm without an offset.
-__global__ inline void add_parts_kernel(const float* partials, std::int64_t parts, std::int64_t width, float* dgamma,
-                                        float* dbeta) {
-  const std::int64_t c = grid_thread();
-  if (c >= width) return;
-  float gamma_total = 0, beta_total = 0;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    gamma_total += partials[2 * part * width + c];
-    beta_total += partials[(2 * part + 1) * width + c];
+/// Adds the parts, each of the block's rows of threads every column_rows-th, then the rows in order. dbeta: null for a
+/// norm without an offset.
+__global__ inline void __launch_bounds__(warp* column_rows)
+    add_parts_kernel(const float* partials, std::int64_t parts, std::int64_t width, float* dgamma, float* dbeta) {
+  __shared__ float shared[2][column_rows][warp];
+  const std::int64_t c = static_cast<std::int64_t>(blockIdx.x) * warp + threadIdx.x;
+  float sums[2] = {};
+  if (c < width) {
+#pragma unroll 4
+    for (std::int64_t part = threadIdx.y; part < parts; part += column_rows) {
+      sums[0] += partials[2 * part * width + c];
+      sums[1] += partials[(2 * part + 1) * width + c];
+    }
   }
-  dgamma[c] = gamma_total;
-  if (dbeta != nullptr) dbeta[c] = beta_total;
+  for (int i = 0; i < 2; ++i) shared[i][threadIdx.y][threadIdx.x] = sums[i];
+  __syncthreads();
+  if (threadIdx.y >= 2 || c >= width) return;
+  float total = 0;
+  for (int i = 0; i < column_rows; ++i) total += shared[threadIdx.y][i][threadIdx.x];
+  float* result = threadIdx.y == 0 ? dgamma : dbeta;
+  if (result != nullptr) result[c] = total;
+}
+
+inline void add_parts(const Device& device, const float* partials, std::int64_t parts, std::int64_t width,
+                      float* dgamma, float* dbeta) {
+  launch(add_parts_kernel, blocks_for(width, warp), dim3(warp, column_rows), device, partials, parts, width, dgamma,
+         dbeta);
 }
 
 /// Gradients of gamma and beta; the division of the rows depends only on their number. Without means and offsets (RMS
@@ -179,7 +194,7 @@ class ChannelGradients {
     const dim3 grid(blocks_for(width_, warp), static_cast<unsigned>(parts_));
     launch(channel_partials_kernel<D, T, L>, grid, dim3(warp, column_rows), device, dy, x, mean, rstd, rows_, width_,
            low, partials);
-    launch(add_parts_kernel, blocks_for(width_), block_threads, device, partials, parts_, width_, dgamma, dbeta);
+    add_parts(device, partials, parts_, width_, dgamma, dbeta);
   }
 
  private:

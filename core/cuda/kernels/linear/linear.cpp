@@ -246,9 +246,13 @@ class LinearGradWeightKernel final : public Kernel {
     gemm_workspace_ = layout_.take(gemm_->workspace_bytes());
   }
 
-  /// Epilogues that suit the op, the most fused first.
-  static std::vector<Epilogue> epilogues(const KernelContext& context) {
+  /// Epilogues that suit the op, the best first. Of 16-bit products only kernels of older GPUs sum the gradient too: on
+  /// an H100 they reach 300 to 540 TFLOP/s where those without reach 550 to 750.
+  static std::vector<Epilogue> epilogues(const KernelContext& context, const Device& device) {
     if (context.outputs.size() == 1) return {Epilogue::none};
+    if (device.properties().major >= 9 && is_low_precision(context.inputs[Op::x].dtype)) {
+      return {Epilogue::none, Epilogue::left_sums};
+    }
     return {Epilogue::left_sums, Epilogue::none};
   }
 
@@ -285,7 +289,7 @@ std::unique_ptr<Kernel> make_linear_grad_input(const KernelContext& context, Dev
   return choose_epilogue<LinearGradInputKernel>(context, device, LinearGradInputKernel::epilogues(context));
 }
 std::unique_ptr<Kernel> make_linear_grad_weight(const KernelContext& context, Device& device) {
-  return choose_epilogue<LinearGradWeightKernel>(context, device, LinearGradWeightKernel::epilogues(context));
+  return choose_epilogue<LinearGradWeightKernel>(context, device, LinearGradWeightKernel::epilogues(context, device));
 }
 
 }  // namespace ptrain::cuda
