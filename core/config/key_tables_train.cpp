@@ -325,7 +325,7 @@ std::vector<Key> run_keys() {
           "final weights as the report's accuracy"),
       output_key("report", &OutputConfig::report, "report file; empty: report.json in output.dir"),
       output_key("save", &OutputConfig::save, "write the last checkpoint and model.safetensors at the end"),
-      output_key("per_op", &OutputConfig::per_op, "time every op for the report"),
+      output_key("per_op", &OutputConfig::per_op, "time every op of the measured steps for the report"),
       output_key("numerics", &OutputConfig::numerics,
                  "report the range of every tensor of a step, and the op, tensor and step of the first value that is "
                  "not finite; slow, as every result is read on the host"),

@@ -87,10 +87,13 @@ std::vector<std::byte> benchmark_values(DType dtype) {
 
 void fill_for_benchmark(DeviceMemory& memory, void* tensor, const TensorDesc& desc) {
   if (!is_floating(desc.dtype)) return;  // memory is zeroed when allocated
+  constexpr std::size_t largest_copy = std::size_t{8} << 20;  // a copy to a GPU takes microseconds however small it is
   const std::vector<std::byte> values = benchmark_values(desc.dtype);
-  for (std::size_t at = 0; at < desc.bytes(); at += values.size()) {
-    const std::size_t part = std::min(values.size(), desc.bytes() - at);
-    memory.copy_to_device(static_cast<std::byte*>(tensor) + at, values.data(), part);
+  std::vector<std::byte> block = values;
+  while (block.size() < std::min(desc.bytes(), largest_copy)) block.insert(block.end(), values.begin(), values.end());
+  for (std::size_t at = 0; at < desc.bytes(); at += block.size()) {
+    const std::size_t part = std::min(block.size(), desc.bytes() - at);
+    memory.copy_to_device(static_cast<std::byte*>(tensor) + at, block.data(), part);
   }
 }
 

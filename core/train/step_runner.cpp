@@ -58,6 +58,7 @@ void StepRunner::run(Loader& loader, std::int64_t step) {
 }
 
 void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
+  ++launches_;
   launched.traced = trace_ && trace_->wants(step);
   if (launched.traced) finish();  // the step before, which would overlap with this one
   launched.started = clock_.seconds();
@@ -106,7 +107,7 @@ void StepRunner::launch_micro_step(Loader& loader, std::int64_t step, Pass last,
 }
 
 void StepRunner::run_plan(Plan& plan, Pass last, StepInFlight& launched) {
-  plan.time_nodes(launched.traced || plans_.options().per_op);
+  plan.time_nodes(launched.traced || times_ops(launched.step));
   if (ValueWatch* const watch = plans_.value_watch()) watch->begin_step(launched.step + 1);
   const double begin = clock_.seconds();
   plan.run(Pass::forward, last);
@@ -114,6 +115,11 @@ void StepRunner::run_plan(Plan& plan, Pass last, StepInFlight& launched) {
   trace(launched, "forward and backward", begin);
   trace_->add_ops(begin, plan.last_run());
   if (backend_.stream().runs_ahead()) launched.mine.sets_up = 1;  // not recorded yet, and so not measured
+}
+
+/// In measured steps, and in the last one if there are none: a first run also loads kernels.
+bool StepRunner::times_ops(std::int64_t step) const {
+  return plans_.options().per_op && (launches_ > train_.measure_after_steps || step + 1 >= counts_.total_steps);
 }
 
 void StepRunner::trace(const StepInFlight& step, const std::string& what, double begin) {

@@ -69,6 +69,7 @@ class StepRunner {
   PlanSet::Member& plan_for(const Batch& batch, Pass last, RankStep& mine);
   void run_plan(Plan& plan, Pass last, StepInFlight& launched);
   /// Records an event of a traced step; does nothing for others.
+  bool times_ops(std::int64_t step) const;
   void trace(const StepInFlight& step, const std::string& what, double begin);
   double learning_rate(std::int64_t step) const;
   /// The batch, or its rows before the padding.
@@ -99,7 +100,8 @@ class StepRunner {
   LossScales loss_scales_;
   Stopwatch clock_;
   std::optional<Trace> trace_;
-  double last_finish_ = 0;  // on `clock_`
+  double last_finish_ = 0;     // on `clock_`
+  std::int64_t launches_ = 0;  // of steps in this process
 };
 
 }  // namespace ptrain
