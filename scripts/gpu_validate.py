@@ -55,6 +55,7 @@ class Ladder:
         self.tiny, self.filter = options.tiny, options.filter
         self.begin = time.monotonic()
         self.deadline = self.begin + (options.seconds or 60 * sum(MINUTES[rung] for rung in options.rungs)) - 5
+        self.rung_end = self.deadline
         self.out = options.out or ROOT / "results" / gpu_name()
         self.out.mkdir(parents=True, exist_ok=True)
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="gpu_validate."))
@@ -103,11 +104,12 @@ class Ladder:
             self.pack()
 
     def step(self, name, seconds, *command, expect=0, **environment):
-        """Runs a command for at most that long, with its output in logs/NAME.log; returns whether it ended with `expect`."""
-        seconds = min(1000 if self.tiny else seconds, self.deadline - time.monotonic())
+        """Runs a command for at most that long, with its output in logs/NAME.log; returns whether it ended with `expect`,
+        None when no time was left for it."""
+        seconds = min(1000 if self.tiny else seconds, self.rung_end - time.monotonic())
         if self.dead or seconds < 3:
             self.say("no time" if not self.dead else "skipped", name)
-            return False
+            return None
         begin, log = time.monotonic(), self.logs / f"{name}.log"
         try:
             with open(log, "wb") as output:
@@ -135,14 +137,16 @@ class Ladder:
     def check(self, name, good, text):
         self.say("ok" if good else "FAILED", name, text)
 
-    def together(self, calls, at_once=4):
+    def together(self, calls):
+        at_once = min(8, max(2, len(os.sched_getaffinity(0)) // 2))
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             return list(pool.map(lambda call: call(), calls))
 
     def test(self, name, seconds, tests, *launcher):
         good = self.step(name, seconds, *launcher, self.device_test, f"--gtest_filter={tests}", "--gtest_brief=1")
-        if not good and not self.tiny and not self.step(f"alive_after_{name}", 20, self.device_test,
-                                                        "--gtest_filter=RecordedSequenceOnDevice.IsRecordedOnceAndReplayed"):
+        alive = lambda again="": self.step(f"alive{again}_after_{name}", 20, self.device_test,
+                                           "--gtest_filter=RecordedSequenceOnDevice.IsRecordedOnceAndReplayed")
+        if good is False and not self.tiny and not self.dead and alive() is False and alive("_again") is False:
             self.dead = True  # every later step would only say so again
         return good
 
@@ -182,16 +186,17 @@ class Ladder:
                 f"data.workers={max(2, len(os.sched_getaffinity(0)) - 2)}"]
 
     def suites(self):
-        """The suites of device_test; of those that train whole networks, the tests."""
+        """The suites of device_test; of those that train whole networks or try many shapes, the tests."""
         listing = subprocess.run([self.device_test, "--gtest_list_tests"], env=self.environment, capture_output=True, text=True,
                                  timeout=60).stdout
-        found, suite = [], ""
+        found, suite, apart = [], "", None
         for line in listing.splitlines():
             if not line.startswith(" "):
                 suite = line.split("#")[0].strip()
-                if not re.search(r"Training|Golden", suite):
+                apart = re.search(r"Training|Golden|LibraryAgreement|Conv2dCases", suite)
+                if not apart:
                     found.append(suite + "*")
-            elif re.search(r"Training|Golden", suite):
+            elif apart:
                 found.append(suite + line.split("#")[0].strip())
         # What everything stands on first, whole networks last.
         return sorted((test for test in found if "." in test),
@@ -206,12 +211,15 @@ class Ladder:
         if self.tiny:
             tests = [test for test in tests if re.match("DeviceMemory|RecordedSequence|LossScale", test)]
         name = lambda test: "test_" + re.sub(r"\W+", "_", test).strip("_")
-        self.together([lambda test=test: self.test(name(test), 60, test) for test in tests])
+        alone = [test for test in tests if re.match("DeviceMemory|RecordedSequence", test)]  # one takes all memory
+        for test in alone:
+            self.test(name(test), 60, test)
+        self.together([lambda test=test: self.test(name(test), 60, test) for test in tests if test not in alone])
         self.step("doctor", 40, self.ptrain, "doctor")
 
     def mended(self):
-        for test in self.filter:
-            self.test("again_" + re.sub(r"\W+", "_", test).strip("_"), 60, test)
+        name = lambda test: "again_" + re.sub(r"\W+", "_", test).strip("_")
+        self.together([lambda test=test: self.test(name(test), 100, test) for test in self.filter])
 
     def headline(self):
         fp16, bf16 = ["amp.level=O1", "amp.dtype=fp16"], ["amp.level=O1", "amp.dtype=bf16"]
@@ -319,6 +327,8 @@ class Ladder:
         try:
             for rung in rungs:
                 self.say("==", rung)
+                if not self.tiny:  # what one rung hangs on takes nothing from the next
+                    self.rung_end = min(self.deadline, time.monotonic() + 90 * MINUTES[rung])
                 getattr(self, rung)()
                 if self.dead:
                     self.say("FAILED", "gpu", "it no longer runs a small test: the rest is left out")

@@ -2,7 +2,10 @@
 """Prints results/predicted.md: predictions of ptrain estimate --device for the benchmarked models.
 
     scripts/predicted.py [PTRAIN] >results/predicted.md      PTRAIN: build/release/bin/ptrain
+    scripts/predicted.py [PTRAIN] --measured REPORT...       measured beside predicted, for each op of reports of a GPU
+                                                             with output.per_op
 """
+import collections
 import json
 import pathlib
 import subprocess
@@ -26,7 +29,7 @@ BOXES = {"model": "{name: retinanet_resnet50_fpn, classes: 264}", "data.image_si
          "train.optimizer.name": "adamw", "train.optimizer.weight_decay": 0, "train.groups.match": json.dumps(FROZEN),
          "train.groups.trainable": json.dumps([False] * len(FROZEN))}
 DETECTION = [(f"RetinaNet 800 px, batch {batch}, O1 fp16", BOXES | {"data.batch_size": batch}) for batch in (8, 32)]
-OPS_SHOWN = 6
+OPS_SHOWN, OPS_MEASURED = 6, 14
 
 
 def predict(program, keys, device=DEVICE):
@@ -39,6 +42,34 @@ def predict(program, keys, device=DEVICE):
     if result.returncode != 0:
         sys.exit(result.stderr)
     return json.loads(result.stdout)
+
+
+def compare_measured(program, file):
+    """Lines for one report: the time of each kind of op in a step, measured and predicted for the same settings and GPU."""
+    report = json.loads(pathlib.Path(file).read_text())
+    measured = collections.Counter()
+    for kernel in report["kernels"]:
+        measured[kernel["op"]] += kernel["milliseconds"] / max(1, kernel["calls"])
+    if not sum(measured.values()):
+        sys.exit(f"{file}: has no times of ops; run with -o output.per_op=true")
+    device = report["environment"]["devices"][0]["name"]
+    with tempfile.TemporaryDirectory() as folder:
+        config = pathlib.Path(folder) / "run.yaml"
+        config.write_text(json.dumps(report["config"]))  # JSON is YAML
+        result = subprocess.run([program, "estimate", config, "--device", device, "--json", "-o", "device=auto"], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(result.stderr)
+    prediction = json.loads(result.stdout)
+    predicted = {op["type"]: op for op in prediction["ops"]}
+    row = lambda name, nodes, ours, theirs: (f"| {name} | {nodes} | {ours:.2f} | {theirs:.2f} | "
+                                             f"{ours / theirs if theirs else float('nan'):.2f} |")
+    lines = [f"{pathlib.Path(file).stem}, {device}:", "", "| op | nodes | measured ms | predicted ms | measured / predicted |",
+             "| --- | ---: | ---: | ---: | ---: |"]
+    shown = measured.most_common(OPS_MEASURED)
+    lines += [row(op, predicted[op]["nodes"] if op in predicted else "-", ms, predicted[op]["ms"] if op in predicted else 0)
+              for op, ms in shown]
+    lines.append(row("all", sum(op["nodes"] for op in prediction["ops"]), sum(measured.values()), prediction["step"]["ms"]))
+    return lines
 
 
 def cells(figures):
@@ -74,4 +105,8 @@ def table(program):
 if __name__ == "__main__":
     if {"-h", "--help"} & set(sys.argv):
         sys.exit(print(__doc__))
-    print(table(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin/ptrain"), end="")
+    arguments = sys.argv[1:]
+    reports = arguments[arguments.index("--measured") + 1:] if "--measured" in arguments else []
+    rest = arguments[:len(arguments) - len(reports) - 1] if reports else arguments
+    ptrain = rest[0] if rest else "build/release/bin/ptrain"
+    print("\n\n".join("\n".join(compare_measured(ptrain, file)) for file in reports) if reports else table(ptrain), end="")
