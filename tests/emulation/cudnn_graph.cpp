@@ -228,7 +228,7 @@ CudnnGraph::Tensor CudnnGraph::convolution_grad_weight(Tensor x, Tensor dy, cons
 template <typename Function>
 CudnnGraph::Tensor CudnnGraph::Parts::pointwise(Tensor a, Tensor b, DType dtype, Function&& function) {
   has_pointwise = true;
-  return add_operation([=](const State& state) {
+  const Tensor result = add_operation([=](const State& state) {
     const Values &x = state[a], &y = state[b];
     Values z(x.data.size() >= y.data.size() ? x.dims : y.dims);
     z.each([&](Index n, Index c, Index h, Index w) {
@@ -236,6 +236,8 @@ CudnnGraph::Tensor CudnnGraph::Parts::pointwise(Tensor a, Tensor b, DType dtype,
     });
     return z;
   });
+  first_operands[result] = a;
+  return result;
 }
 
 CudnnGraph::Tensor CudnnGraph::identity(Tensor a) {
@@ -290,6 +292,8 @@ CudnnGraph::Tensor CudnnGraph::normalize(Tensor x, Tensor mean, Tensor invstd, T
 
 CudnnGraph::NormGradients CudnnGraph::batch_norm_grad(Tensor dy, Tensor x, Tensor gamma, Tensor mean, Tensor invstd) {
   parts_->has_norm = true;
+  // As seen on an H100: one operation lies between the gradient in memory and the norm.
+  parts_->lacks_gradient = !parts_->is_input(dy) && !parts_->is_input(parts_->first_operands.at(dy));
   const auto sums = batch_norm_grad_sums(dy, x, mean, invstd, gamma);
   return {add(add(scale(dy, sums[2]), scale(x, sums[3])), sums[4]), sums[0], sums[1]};
 }
@@ -379,6 +383,7 @@ std::span<const TensorLayout> CudnnGraph::bound() const { return parts_->bound_l
 
 void CudnnGraph::run(std::size_t plan, std::span<void* const> pointers, void* workspace) const {
   if (emulation::fails("plan " + parts_->plan_names[plan])) fail("cuDNN: {}: emulated", parts_->plan_names[plan]);
+  if (parts_->lacks_gradient) fail("cuDNN: {}: emulated: nullptr == params.gmem_dy", parts_->plan_names[plan]);
   invariant(pointers.size() == parts_->bound.size(), "a cuDNN graph is run with the wrong tensors");
   for (std::size_t i = 0; i < pointers.size(); ++i) {
     const std::size_t bytes = parts_->bound[i].offsets ? 16 : bound()[i].span_bytes();  // ragged: what offsets say

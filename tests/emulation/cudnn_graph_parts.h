@@ -3,7 +3,9 @@
 
 #include "core/cuda/library/cudnn_graph.h"
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 
 namespace emulation {
@@ -78,7 +80,13 @@ struct CudnnGraph::Parts {
   // What cuDNN's limits depend on.
   bool has_convolution = false, has_pointwise = false, has_norm = false, has_conv_batch_norm = false,
        has_attention = false;
-  std::string draws;  // the operation that draws dropout, if there is one
+  std::string draws;                        // the operation that draws dropout, if there is one
+  std::map<Tensor, Tensor> first_operands;  // of pointwise operations
+  bool lacks_gradient = false;              // planned, and not to be run
+
+  bool is_input(Tensor tensor) const {
+    return std::any_of(bound.begin(), bound.end(), [=](const auto& b) { return b.tensor == tensor && !b.is_output; });
+  }
 
   Tensor add() { return static_cast<Tensor>(tensors++); }
 

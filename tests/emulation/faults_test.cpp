@@ -105,6 +105,19 @@ TEST(Faults, WhereCudnnOrdersMasksOtherwiseOwnKernelsWriteAndReadThem) {
   EXPECT_GT(persistent, 0);
 }
 
+/// cuDNN plans their sum with the norm's gradient, but cannot run it.
+TEST(Faults, OwnKernelsTakeTwoGradientsOfABatchNorm) {
+  Config config = short_config(resnet_config());
+  config.fusion = Fusion::always;
+  const Outcome outcome = train(config);
+  EXPECT_TRUE(outcome.notes.empty());
+  int own = 0;
+  for (const NodeProfile& node : outcome.result.kernels) {
+    own += node.record.implementation == "native:spatial (cuDNN's takes one gradient)";
+  }
+  EXPECT_GT(own, 0);
+}
+
 /// Whichever direction it is that cuDNN has no plan for.
 TEST(Faults, DropoutThatCudnnDoesNotDrawIsAMaskInBothDirections) {
   Config config = short_config(bert_config());

@@ -1,5 +1,6 @@
 #include "core/train/plans/step_estimate.h"
 
+#include "core/ops/linear.h"
 #include "core/ops/text/attention.h"
 
 #include <algorithm>
@@ -7,11 +8,13 @@
 namespace ptrain {
 namespace {
 
-// Fractions of a data sheet's rates that kernels are assumed to reach, not measured: copies on an H200 reached 0.9 of
-// its bandwidth, kernels of several streams 0.56 to 0.8; dense products 0.8; convolutions half of that.
+// Fractions of a data sheet's rates that kernels reach; on an H100 (results/h100-sxm-80gb) own kernels reached 0.66 to
+// 0.8 of its bandwidth, products of 16 bits 0.6 to 0.75, attention of 128 tokens 0.3 of the bandwidth, in which the
+// step of ResNet-50 was as predicted. Attention's share of long sequences' arithmetic is assumed.
 constexpr double bandwidth_share = 0.75;
+constexpr double attention_bandwidth_share = 0.32;
 constexpr double convolution_share = 0.38;
-constexpr double product_share = 0.65;
+constexpr double product_share = 0.68;
 constexpr double attention_share = 0.4;
 constexpr double vector_share = 0.5;  // of fp32, for ops that are not products
 constexpr double launch_seconds = 2e-6;
@@ -36,6 +39,25 @@ double mask_bytes(const NodeProblem& problem) {
   const AttentionDims dims(attributes, qkv, problem.inputs[Attention::lengths]);
   return 2.0 * static_cast<double>(dims.batch * dims.heads * dims.length * dims.length) *
          static_cast<double>(element_size(qkv.dtype));
+}
+
+/// Bytes of the passes that the CUDA backend makes after a product: activations that cuBLASLt does not fuse, and sums
+/// of 16-bit bias gradients.
+double pass_bytes(const NodeProblem& problem) {
+  const std::string_view type = problem.op->type();
+  const auto apart = [](Activation activation) {
+    return activation != Activation::none && activation != Activation::gelu_tanh;
+  };
+  const auto bytes = [](const TensorDesc& desc) { return static_cast<double>(desc.bytes()); };
+  if (type == "linear" && apart(static_cast<const Linear&>(*problem.op).attrs().activation)) {
+    return 2 * bytes(problem.outputs[0]);
+  }
+  if (type == "linear_grad_input" && apart(static_cast<const LinearGradInput&>(*problem.op).attrs().activation)) {
+    return 3 * bytes(problem.outputs[0]);
+  }
+  if (type != "linear_grad_weight" || problem.outputs.size() == 1) return 0;
+  const TensorDesc& dy = problem.inputs[LinearGradWeight::dy];
+  return is_low_precision(dy.dtype) ? bytes(dy) : 0;
 }
 
 double estimate_seconds(std::span<const NodeProblem> problems, const GpuRates& rates, bool tf32) {
@@ -74,11 +96,13 @@ NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rate
   prediction.cost = problem.op->cost(problem.inputs, problem.outputs);
   prediction.cost.bytes += mask_bytes(problem);
   const DType dtype = problem.inputs.empty() ? DType::f32 : problem.inputs[0].dtype;
-  const double memory = prediction.cost.bytes / (bandwidth_share * rates.bandwidth);
+  const double share = prediction.type.starts_with("attention") ? attention_bandwidth_share : bandwidth_share;
+  const double memory = prediction.cost.bytes / (share * rates.bandwidth);
   const double arithmetic = prediction.cost.flops / attained_flops(prediction.type, dtype, rates, tf32);
   prediction.seconds = std::max({memory, arithmetic, launch_seconds});
   if (prediction.seconds == arithmetic) prediction.bound = Bound::arithmetic;
   if (prediction.seconds == launch_seconds) prediction.bound = Bound::launch;
+  prediction.seconds += pass_bytes(problem) / (bandwidth_share * rates.bandwidth);
   return prediction;
 }
 
