@@ -93,8 +93,9 @@ def predict_steps(program, cases, device):
 def table(program):
     lines = ["# Predicted, not measured", "",
              "Made by `scripts/predicted.py` from `ptrain estimate --device`: a node takes as long as its bytes or arithmetic",
-             "take at assumed shares of the data sheet's rates (`core/train/plans/step_estimate.cpp`). A test holds this file",
-             "to what the program says, so that a cast too many shows.", "", "One H200:", ""]
+             "take at the shares of the data sheet's rates that an H100 reached (`core/train/plans/step_estimate.cpp`;",
+             "[README.md](README.md#measured-beside-predicted) compares). A test holds this file to what the program says, so",
+             "that a cast too many shows.", "", "One H200:", ""]
     steps, details = predict_steps(program, CASES, DEVICE)
     boxes, box_details = predict_steps(program, DETECTION, "h100")
     lines += [*steps, "", "One H100 (SXM), for which logs of MLPerf Training 4.0 and 4.1 have 284 to 295 images/s per GPU, with a",
