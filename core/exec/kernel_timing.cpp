@@ -87,7 +87,8 @@ std::vector<std::byte> benchmark_values(DType dtype) {
 
 void fill_for_benchmark(DeviceMemory& memory, void* tensor, const TensorDesc& desc) {
   if (!is_floating(desc.dtype)) return;  // memory is zeroed when allocated
-  constexpr std::size_t largest_copy = std::size_t{8} << 20;  // a copy to a GPU takes microseconds however small it is
+  // A copy to a GPU takes microseconds however small it is.
+  constexpr std::size_t largest_copy = std::size_t{8} << 20;
   const std::vector<std::byte> values = benchmark_values(desc.dtype);
   std::vector<std::byte> block = values;
   while (block.size() < std::min(desc.bytes(), largest_copy)) block.insert(block.end(), values.begin(), values.end());
