@@ -134,7 +134,7 @@ class Pickle::Machine {
   std::vector<const PickleValue*> pop_to_mark() {
     const auto found = std::find(stack_.rbegin(), stack_.rend(), nullptr);
     if (found == stack_.rend()) fail_damaged("a mark is missing");
-    const std::vector<const PickleValue*> values(found.base(), stack_.end());
+    std::vector<const PickleValue*> values(found.base(), stack_.end());
     stack_.erase(found.base() - 1, stack_.end());
     return values;
   }

@@ -15,6 +15,8 @@ namespace {
 
 using nlohmann::json;
 
+const std::string& get_string(const json& value) { return value.get_ref<const std::string&>(); }
+
 constexpr std::int64_t most_tokens = 1'000'000;  // four times as many as the largest published vocabularies have
 constexpr std::size_t most_steps = 4;            // of normalisation and of decoding
 constexpr std::size_t longest_replacement = 8;   // bytes: with few steps it bounds how much a text can grow
@@ -108,7 +110,8 @@ class TokenizerJson {
     if (!type.is_null() && type != "BPE") refuse("model.type", type, "BPE");
     for (const char* field : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
       const json& value = get_field(model, field);
-      if (!value.is_null() && value != "" && value != 0) refuse(std::string("model.") + field, value, "none");
+      const bool is_unset = value.is_null() || value == 0 || (value.is_string() && get_string(value).empty());
+      if (!is_unset) refuse(std::string("model.") + field, value, "none");
     }
     const json& vocabulary = get_field(model, "vocab");
     if (!vocabulary.is_object() || vocabulary.empty()) fail("{}: model.vocab: expected tokens with their ids", name_);
@@ -170,7 +173,7 @@ class TokenizerJson {
   std::pair<std::string, std::string> read_replacement(const json& step, const std::string& where) const {
     const json& from = get_field(get_field(step, "pattern"), "String");
     const std::string to = get_text(step, "content", where);
-    if (!from.is_string() || from == "" || to.size() > longest_replacement) {
+    if (!from.is_string() || get_string(from).empty() || to.size() > longest_replacement) {
       refuse(where, step, fmt::format("a Replace of a String by at most {} bytes", longest_replacement));
     }
     return {from.get<std::string>(), to};
