@@ -15,6 +15,9 @@ import tempfile
 
 ARCHITECTURES = (80, 90)
 MOST_REGISTERS = 128  # two blocks of 256 threads on a multiprocessor of 65,536
+# Kernels whose blocks are smaller: two of 128 threads, in which a warp keeps a row and its sums, read layer norms at 2.2 TB/s on
+# an H100.
+MOST_REGISTERS_OF = {"backward_sums_kernel": 255}
 # Bytes of spilled registers, stored and loaded: ptxas spills a few, outside loops, where one more warp then fits in. Asked
 # for none (__launch_bounds__(256, 2)) it takes half as many registers again for all kernels of such a source.
 MOST_SPILLED = 48
@@ -67,8 +70,9 @@ def main(ptxas, folder):
             for kernel, (registers, spilled) in kernels.items():
                 most[architecture] = max(most.get(architecture, (0, "")), (registers, kernel))
                 spilling += spilled > 0
-                if registers > MOST_REGISTERS or spilled > MOST_SPILLED:
-                    faults.append(f"sm_{architecture} {kernel}: {registers} registers (at most {MOST_REGISTERS}), "
+                allowed = next((limit for name, limit in MOST_REGISTERS_OF.items() if name in kernel), MOST_REGISTERS)
+                if registers > allowed or spilled > MOST_SPILLED:
+                    faults.append(f"sm_{architecture} {kernel}: {registers} registers (at most {allowed}), "
                                   f"{spilled} bytes spilled (at most {MOST_SPILLED})")
     faults += [f"{kernel}: no access of 16 bytes" for ptx in sources for kernel in without_wide_accesses(ptx)]
     if count < FEWEST_KERNELS:
