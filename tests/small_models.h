@@ -101,6 +101,21 @@ inline Config gpt2_config() {
   return config;
 }
 
+/// A small detector on made-up shapes, AdamW, evaluated after its 8 steps.
+inline Config detector_config(std::string_view model, int batch_size) {
+  Config config = resnet_config();
+  config.model.entry = find_model(model);
+  config.model.classes = 3;
+  config.data.image_size = 64;
+  config.data.batch_size = batch_size;
+  config.data.synthetic_samples = 8 * batch_size;
+  config.train.steps = 8;
+  config.train.optimizer.name = OptimizerKind::adamw;
+  config.train.optimizer.lr = 0.002;
+  config.eval.every_epochs = 1;
+  return config;
+}
+
 /// The same with batches packed.
 inline Config packed(Config config) {
   config.data.padding = Padding::none;

@@ -15,8 +15,8 @@ constexpr int coarsest = 32;  // px, the stride of the ResNet's last feature map
 
 }  // namespace
 
-FeaturePyramid::FeaturePyramid(const ResNetSpec& spec, Mode mode, Norms norms, std::int64_t width)
-    : ResNetBody(spec, mode, body_prefix, norms), width_(width) {}
+FeaturePyramid::FeaturePyramid(const DetectorSpec& spec, Mode mode)
+    : ResNetBody(spec, mode, body_prefix, spec.frozen_norms ? Norms::frozen : Norms::batch), width_(spec.width) {}
 
 void FeaturePyramid::require_size(const Bucket& batch, const std::string& model) const {
   const ImageSize size = image_size(batch);

@@ -2,6 +2,7 @@
 // torchvision's "backbone".
 #pragma once
 
+#include "models/vision/detector_spec.h"
 #include "models/vision/resnet_body.h"
 
 #include <span>
@@ -12,8 +13,8 @@ namespace ptrain {
 
 class FeaturePyramid : public ResNetBody {
  protected:
-  /// `spec` must outlive this. The pyramid has `width` channels.
-  FeaturePyramid(const ResNetSpec& spec, Mode mode, Norms norms, std::int64_t width);
+  /// `spec` must outlive this.
+  FeaturePyramid(const DetectorSpec& spec, Mode mode);
 
   /// Throws Error{usage} unless images have sides of multiples of the ResNet's stride, 32 px. `model` is its name.
   void require_size(const Bucket& batch, const std::string& model) const;

@@ -32,8 +32,7 @@ constexpr std::array<std::string_view, 2> class_layers{"roi_heads.box_predictor.
 
 class MaskRcnnBuilder final : public FeaturePyramid {
  public:
-  MaskRcnnBuilder(const MaskRcnnSpec& spec, Mode mode)
-      : FeaturePyramid(spec, mode, spec.frozen_norms ? Norms::frozen : Norms::batch, spec.width), spec_(spec) {}
+  MaskRcnnBuilder(const MaskRcnnSpec& spec, Mode mode) : FeaturePyramid(spec, mode), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
     require_size(batch, spec_.name);
@@ -278,21 +277,12 @@ class MaskRcnn final : public ImageModel<MaskRcnnBuilder, MaskRcnnSpec> {
 
 }  // namespace
 
-MaskRcnnSpec mask_rcnn_spec(const Config& config, const DatasetInfo& data) {
-  MaskRcnnSpec spec{{image_spec(config, data)}};
-  spec.stem = Stem::imagenet;
-  spec.zero_init_residual = false;
-  spec.frozen_norms = config.model.frozen_norms;
-  return spec;
-}
+MaskRcnnSpec mask_rcnn_spec(const Config& config, const DatasetInfo& data) { return {detector_spec(config, data)}; }
 
 MaskRcnnSpec mask_rcnn_tiny_spec(const Config& config, const DatasetInfo& data) {
   MaskRcnnSpec spec = mask_rcnn_spec(config, data);
   spec.name = "maskrcnn_tiny";
-  spec.depth = 18;
-  spec.base_channels = 16;
-  spec.frozen_norms = false;
-  spec.width = 32;
+  shrink(spec);
   spec.features = 128;
   spec.mask_convolutions = 2;
   spec.anchors = {64, 32};
@@ -304,7 +294,7 @@ MaskRcnnSpec mask_rcnn_tiny_spec(const Config& config, const DatasetInfo& data) 
 }
 
 std::unique_ptr<Model> make_mask_rcnn(const MaskRcnnSpec& spec) {
-  return std::make_unique<MaskRcnn>(spec.name, spec, spec.frozen_norms ? " frozen_norms" : " batch_norms");
+  return std::make_unique<MaskRcnn>(spec.name, spec, describe_norms(spec));
 }
 
 }  // namespace ptrain

@@ -2,19 +2,17 @@
 // at each region. Variables have torchvision's names.
 #pragma once
 
-#include "models/vision/resnet.h"
+#include "models/vision/detector_spec.h"
 
 namespace ptrain {
 
-struct MaskRcnnSpec : ResNetSpec {
+struct MaskRcnnSpec : DetectorSpec {
   /// Boxes of an image that a loss is of.
   struct Sample {
     std::int32_t count, most_positives;
   };
 
   std::string name = "maskrcnn_resnet50_fpn";
-  bool frozen_norms = true;      // the ResNet's batch norms stay as its weights have them
-  std::int64_t width = 256;      // channels of the pyramid and of the mask head
   std::int64_t features = 1024;  // of a region, in the box head
   int mask_convolutions = 4;
   Sample anchors{256, 128}, regions{512, 128};

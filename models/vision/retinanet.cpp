@@ -14,8 +14,7 @@ constexpr const char* class_scores_prefix = "head.classification_head.cls_logits
 
 class RetinaNetBuilder final : public FeaturePyramid {
  public:
-  RetinaNetBuilder(const RetinaNetSpec& spec, Mode mode)
-      : FeaturePyramid(spec, mode, spec.frozen_norms ? Norms::frozen : Norms::batch, spec.width), spec_(spec) {}
+  RetinaNetBuilder(const RetinaNetSpec& spec, Mode mode) : FeaturePyramid(spec, mode), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
     require_size(batch, spec_.name);
@@ -78,28 +77,18 @@ class RetinaNetBuilder final : public FeaturePyramid {
 
 }  // namespace
 
-RetinaNetSpec retinanet_spec(const Config& config, const DatasetInfo& data) {
-  RetinaNetSpec spec{{image_spec(config, data)}};
-  spec.stem = Stem::imagenet;
-  spec.zero_init_residual = false;
-  spec.frozen_norms = config.model.frozen_norms;
-  return spec;
-}
+RetinaNetSpec retinanet_spec(const Config& config, const DatasetInfo& data) { return {detector_spec(config, data)}; }
 
 RetinaNetSpec retinanet_tiny_spec(const Config& config, const DatasetInfo& data) {
   RetinaNetSpec spec = retinanet_spec(config, data);
   spec.name = "retinanet_tiny";
-  spec.depth = 18;
-  spec.base_channels = 16;
-  spec.frozen_norms = false;
-  spec.width = 32;
+  shrink(spec);
   spec.head_convolutions = 1;
   return spec;
 }
 
 std::unique_ptr<Model> make_retinanet(const RetinaNetSpec& spec) {
-  return std::make_unique<ImageModel<RetinaNetBuilder, RetinaNetSpec>>(
-      spec.name, spec, spec.frozen_norms ? " frozen_norms" : " batch_norms");
+  return std::make_unique<ImageModel<RetinaNetBuilder, RetinaNetSpec>>(spec.name, spec, describe_norms(spec));
 }
 
 }  // namespace ptrain

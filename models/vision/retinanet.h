@@ -2,14 +2,12 @@
 // "Feature pyramid networks") and two heads that all its levels share. Variables have torchvision's names.
 #pragma once
 
-#include "models/vision/resnet.h"
+#include "models/vision/detector_spec.h"
 
 namespace ptrain {
 
-struct RetinaNetSpec : ResNetSpec {
+struct RetinaNetSpec : DetectorSpec {
   std::string name = "retinanet_resnet50_fpn";
-  bool frozen_norms = true;   // the ResNet's batch norms stay as its weights have them
-  std::int64_t width = 256;   // channels of the pyramid and of the heads
   int head_convolutions = 4;  // before the last one of each head
 };
 

@@ -53,6 +53,17 @@ def sentence(label, seed):
     return f"{draw.choice(('a', 'the'))} {draw.choice(('film', 'story'))} is {draw.choice((BAD, GOOD)[label])}"
 
 
+def train_for(case, config):
+    """The run of a configuration, in a folder that goes with the test case's class."""
+    holder = tempfile.TemporaryDirectory()
+    case.addClassCleanup(holder.cleanup)
+    own, file = pathlib.Path(holder.name) / "own", pathlib.Path(holder.name) / "run.yaml"
+    file.write_text(config)
+    trained = run("run", file, "--out", own, "--progress", "none")
+    assert trained.returncode == 0, trained.stderr
+    return own
+
+
 def draw_images(folder):
     for split, count in (("train", 12), ("val", 4)):
         for colour in COLOURS:

@@ -11,6 +11,7 @@ from ctypes import c_uint8
 from program import ProgramTest, run
 from test_api import library
 from test_serve import Server
+from trained import train_for
 
 from ptrain_model import FLOAT32, UINT8, Model
 
@@ -39,13 +40,7 @@ def square(box):
 class Detection(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.own = pathlib.Path(holder.name) / "own"
-        config = pathlib.Path(holder.name) / "run.yaml"
-        config.write_text(CONFIG)
-        trained = run("run", config, "--out", cls.own, "--progress", "none")
-        assert trained.returncode == 0, trained.stderr
+        cls.own = train_for(cls, CONFIG)
 
     def test_is_trained_asked_and_served(self):
         report = json.loads((self.own / "report.json").read_text())

@@ -7,10 +7,11 @@ import tempfile
 import unittest
 from ctypes import c_uint8
 
-from models.test_detection import bitmap
+from models.test_detection import square
 from program import ProgramTest, run
 from test_api import library
 from test_serve import Server
+from trained import train_for
 
 from ptrain_model import FLOAT32, UINT8, Model
 
@@ -20,25 +21,12 @@ CONFIG = ("model: {name: maskrcnn_tiny, classes: 3}\n"
           "eval: {every_epochs: 8}\n"
           "output: {predictions: true}\n")
 SIDE = 64
-COLOUR, GROUND = (128, 210, 40), (104, 104, 104)
-
-
-def picture(box):
-    """A picture of 128x96 px with a square of class 0's colour."""
-    left, top, width, height = box
-    return bitmap(128, 96, lambda x, y: COLOUR if left <= x < left + width and top <= y < top + height else GROUND)
 
 
 class InstanceSegmentation(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.own = pathlib.Path(holder.name) / "own"
-        config = pathlib.Path(holder.name) / "run.yaml"
-        config.write_text(CONFIG)
-        trained = run("run", config, "--out", cls.own, "--progress", "none")
-        assert trained.returncode == 0, trained.stderr
+        cls.own = train_for(cls, CONFIG)
 
     def test_is_trained_asked_and_served(self):
         report = json.loads((self.own / "report.json").read_text())
@@ -64,7 +52,7 @@ class InstanceSegmentation(ProgramTest):
         (self.folder / "coco/val").mkdir(parents=True)
         document = {"images": [], "annotations": [], "categories": [{"id": i, "name": name} for i, name in ((2, "0"), (5, "1"), (9, "2"))]}
         for number, (left, top, width, height) in enumerate(boxes):
-            (self.folder / f"coco/val/{number}.bmp").write_bytes(picture((left, top, width, height)))
+            (self.folder / f"coco/val/{number}.bmp").write_bytes(square((left, top, width, height)))
             document["images"].append({"id": number + 7, "file_name": f"{number}.bmp", "width": 128, "height": 96})
             right, bottom = left + width, top + height
             document["annotations"].append({

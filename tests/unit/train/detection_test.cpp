@@ -8,19 +8,7 @@ namespace {
 
 using namespace testing;
 
-Config boxes_config() {
-  Config config = resnet_config();
-  config.model.entry = find_model("retinanet_tiny");
-  config.model.classes = 3;
-  config.data.image_size = 64;
-  config.data.batch_size = 16;
-  config.data.synthetic_samples = 128;
-  config.train.steps = 8;
-  config.train.optimizer.name = OptimizerKind::adamw;
-  config.train.optimizer.lr = 0.002;
-  config.eval.every_epochs = 1;
-  return config;
-}
+Config boxes_config() { return detector_config("retinanet_tiny", 16); }
 
 TEST(DetectionTraining, LearnsAndReportsBothLosses) {
   const RunResult result = train(boxes_config()).result;
@@ -41,15 +29,7 @@ TEST(DetectionTraining, AddsUpMicroBatches) {
   EXPECT_NEAR(train(config).result.losses.front(), whole.losses.front(), 2e-2) << "norms see other batches";
 }
 
-TEST(DetectionTraining, LearnsInLowPrecision) {
-  Config config = boxes_config();
-  config.train.steps = 1;
-  const double exact = train(config).result.losses.front();
-  for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
-    config.amp.level = level;
-    EXPECT_NEAR(train(config).result.losses.front(), exact, 0.1 * exact) << enum_name(level);
-  }
-}
+TEST(DetectionTraining, LearnsInLowPrecision) { expect_alike_in_low_precision(boxes_config()); }
 
 }  // namespace
 }  // namespace ptrain

@@ -8,19 +8,7 @@ namespace {
 
 using namespace testing;
 
-Config masks_config() {
-  Config config = resnet_config();
-  config.model.entry = find_model("maskrcnn_tiny");
-  config.model.classes = 3;
-  config.data.image_size = 64;
-  config.data.batch_size = 8;
-  config.data.synthetic_samples = 64;
-  config.train.steps = 8;
-  config.train.optimizer.name = OptimizerKind::adamw;
-  config.train.optimizer.lr = 0.002;
-  config.eval.every_epochs = 1;
-  return config;
-}
+Config masks_config() { return detector_config("maskrcnn_tiny", 8); }
 
 TEST(InstanceSegmentationTraining, LearnsAndReportsItsLosses) {
   const RunResult result = train(masks_config()).result;
@@ -42,15 +30,7 @@ TEST(InstanceSegmentationTraining, SamplesAnewInEachStepAndAlikeInEachRun) {
   EXPECT_EQ(one.losses, other.losses);
 }
 
-TEST(InstanceSegmentationTraining, KeepsBoxesExactInLowPrecision) {
-  Config config = masks_config();
-  config.train.steps = 1;
-  const double exact = train(config).result.losses.front();
-  for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
-    config.amp.level = level;
-    EXPECT_NEAR(train(config).result.losses.front(), exact, 0.1 * exact) << enum_name(level);
-  }
-}
+TEST(InstanceSegmentationTraining, KeepsBoxesExactInLowPrecision) { expect_alike_in_low_precision(masks_config()); }
 
 }  // namespace
 }  // namespace ptrain

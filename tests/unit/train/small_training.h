@@ -150,6 +150,16 @@ inline void expect_ops_add_up(Config config) {
   EXPECT_LT(ops, run);
 }
 
+/// The first loss in low precision is that of fp32 within a tenth.
+inline void expect_alike_in_low_precision(Config config) {
+  config.train.steps = 1;
+  const double exact = train(config).result.losses.front();
+  for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
+    config.amp.level = level;
+    EXPECT_NEAR(train(config).result.losses.front(), exact, 0.1 * exact) << enum_name(level);
+  }
+}
+
 inline double mean(std::span<const double> values) {
   double sum = 0;
   for (const double v : values) sum += v;
