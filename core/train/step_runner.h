@@ -68,8 +68,8 @@ class StepRunner {
   /// the phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Pass last, RankStep& mine);
   void run_plan(Plan& plan, Pass last, StepInFlight& launched);
-  /// Records an event of a traced step; does nothing for others.
   bool times_ops(std::int64_t step) const;
+  /// Records an event of a traced step; does nothing for others.
   void trace(const StepInFlight& step, const std::string& what, double begin);
   double learning_rate(std::int64_t step) const;
   /// The batch, or its rows before the padding.

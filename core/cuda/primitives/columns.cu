@@ -1,5 +1,5 @@
+#include "core/cuda/primitives/columns.cuh"
 #include "core/cuda/primitives/columns.h"
-#include "core/cuda/primitives/launch.cuh"
 
 #include "core/cuda/primitives/dispatch.h"
 #include "core/cuda/primitives/vector.cuh"
@@ -7,8 +7,6 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr int tile_columns = 32;
-constexpr int tile_rows = 8;
 constexpr std::int64_t resident_blocks =
     2;  // of the sums: each thread has four loads under way, and parts are few to join
 
@@ -24,7 +22,7 @@ __global__ void __launch_bounds__(block_threads)
 template <int n, typename T>
 __global__ void __launch_bounds__(tile_columns* tile_rows)
     partial_sums_kernel(const T* x, std::int64_t rows, std::int64_t columns, float* partial) {
-  const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * tile_columns + threadIdx.x) * n;
+  const std::int64_t column = tile_column<n>();
   float sums[n] = {};
   if (column < columns) {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_rows;
@@ -36,16 +34,7 @@ __global__ void __launch_bounds__(tile_columns* tile_rows)
       for (int i = 0; i < n; ++i) sums[i] += values[i];
     }
   }
-  __shared__ float tile[tile_rows][n][tile_columns];
-#pragma unroll
-  for (int i = 0; i < n; ++i) tile[threadIdx.y][i][threadIdx.x] = sums[i];
-  __syncthreads();
-  if (threadIdx.y != 0 || column >= columns) return;
-#pragma unroll
-  for (int i = 0; i < n; ++i) {
-    for (int r = 1; r < tile_rows; ++r) sums[i] += tile[r][i][threadIdx.x];
-    partial[static_cast<std::int64_t>(blockIdx.y) * columns + column + i] = sums[i];
-  }
+  write_partial_sums(sums, columns, partial);
 }
 
 /// Each row of a block's threads adds every tile_rows-th part; the rows are added in order.

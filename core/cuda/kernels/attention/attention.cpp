@@ -5,7 +5,6 @@
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/kernels/attention/attention_graphs.h"
 #include "core/cuda/kernels/attention/math_attention.h"
-#include "core/ops/math/dropout_math.h"
 
 #include <cudnn.h>
 #include <fmt/format.h>
@@ -103,8 +102,7 @@ class FlashKernel : public Kernel {
   }
   void bind_dropout(const void* rng, void* workspace) {
     if (has_mask()) {
-      const float scale = DropoutMask(attributes_.dropout, 0, 0, 0).scale;
-      make_attention_mask(device_, e_, attributes_, rng, scale, mask_.in(workspace));
+      make_attention_mask(device_, e_, attributes_, rng, mask_scale(attributes_), mask_.in(workspace));
       bind(mask_.in(workspace));
       return;
     }

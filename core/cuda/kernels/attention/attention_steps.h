@@ -4,6 +4,7 @@
 
 #include "core/base/host_device.h"
 #include "core/cuda/device/device.h"
+#include "core/ops/math/dropout_math.h"
 #include "core/ops/math/sequences.h"
 #include "core/ops/text/attention.h"
 
@@ -37,6 +38,10 @@ struct AttentionSequences {
         places(sequence_places(e.batch, e.length, inputs, slot)) {}
 };
 
+/// What dropout multiplies the weights that it keeps by.
+inline float mask_scale(const AttentionAttributes& attributes) {
+  return DropoutMask(attributes.dropout, 0, 0, 0).scale;
+}
 /// Enqueues mask [B,heads,S,S] of `e.dtype`: `kept` where dropout keeps the weight, 0 where not; the same weights as on
 /// the CPU.
 void make_attention_mask(const Device& device, const AttentionExtents& e, const AttentionAttributes& attributes,

@@ -1,7 +1,5 @@
 #include "core/cuda/kernels/attention/math_attention.h"
 
-#include "core/ops/math/dropout_math.h"
-
 #include <algorithm>
 
 namespace ptrain::cuda {
@@ -33,8 +31,6 @@ MatrixProduct heads_product(const AttentionExtents& e, bool by_keys, float facto
 }
 
 std::size_t f32_bytes(std::int64_t elements) { return static_cast<std::size_t>(elements) * sizeof(float); }
-
-float mask_scale(const AttentionAttributes& attributes) { return DropoutMask(attributes.dropout, 0, 0, 0).scale; }
 
 /// One of q, k and v (or their gradients) within [3][B,heads,S,D].
 void* get_part(void* packed, const AttentionExtents& e, int part) {

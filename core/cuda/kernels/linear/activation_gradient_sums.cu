@@ -1,5 +1,5 @@
 #include "core/cuda/kernels/linear/activation_gradient_sums.h"
-#include "core/cuda/primitives/launch.cuh"
+#include "core/cuda/primitives/columns.cuh"
 
 #include "core/cuda/primitives/columns.h"
 #include "core/cuda/primitives/vector.cuh"
@@ -8,18 +8,15 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr int threads_across = 32;  // each with `n` neighbouring columns
-constexpr int rows_at_once = 8;
-
 /// Block (c, p) takes the rows p, p + parts... (eight at a time) of its columns, and writes their sums to partial[p].
 template <Activation kind, int n, typename T>
-__global__ void __launch_bounds__(threads_across* rows_at_once)
+__global__ void __launch_bounds__(tile_columns* tile_rows)
     differentiate_kernel(const T* saved, T* dx, std::int64_t rows, std::int64_t columns, float* partial) {
-  const std::int64_t column = (static_cast<std::int64_t>(blockIdx.x) * threads_across + threadIdx.x) * n;
+  const std::int64_t column = tile_column<n>();
   float sums[n] = {};
   if (column < columns) {
-    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * rows_at_once;
-    for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * rows_at_once + threadIdx.y; r < rows; r += step) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * tile_rows;
+    for (std::int64_t r = static_cast<std::int64_t>(blockIdx.y) * tile_rows + threadIdx.y; r < rows; r += step) {
       float at[n], gradient[n];
       load(saved + r * columns + column, at);
       load(dx + r * columns + column, gradient);
@@ -31,16 +28,7 @@ __global__ void __launch_bounds__(threads_across* rows_at_once)
       store(dx + r * columns + column, gradient);
     }
   }
-  __shared__ float tile[rows_at_once][n][threads_across];
-#pragma unroll
-  for (int i = 0; i < n; ++i) tile[threadIdx.y][i][threadIdx.x] = sums[i];
-  __syncthreads();
-  if (threadIdx.y != 0 || column >= columns) return;
-#pragma unroll
-  for (int i = 0; i < n; ++i) {
-    for (int r = 1; r < rows_at_once; ++r) sums[i] += tile[r][i][threadIdx.x];
-    partial[static_cast<std::int64_t>(blockIdx.y) * columns + column + i] = sums[i];
-  }
+  write_partial_sums(sums, columns, partial);
 }
 
 }  // namespace
@@ -53,13 +41,13 @@ ActivationGradientSums::ActivationGradientSums(const Device& device, Activation 
       db_dtype_(db),
       rows_(dx.count() / dx.shape[-1]),
       columns_(dx.shape[-1]),
-      parts_(row_parts(device, rows_, columns_, rows_at_once, threads_across * row_pack(columns_))) {}
+      parts_(row_parts(device, rows_, columns_, tile_rows, tile_columns * row_pack(columns_))) {}
 
 void ActivationGradientSums::run(const void* saved, void* dx, void* db, void* workspace) const {
   auto* partial = static_cast<float*>(workspace);
-  const dim3 block(threads_across, rows_at_once);
+  const dim3 block(tile_columns, tile_rows);
   visit_row_pack(columns_, [&](auto n) {
-    const dim3 grid(blocks_for(columns_, threads_across * decltype(n)::value), static_cast<unsigned>(parts_));
+    const dim3 grid(blocks_for(columns_, tile_columns * decltype(n)::value), static_cast<unsigned>(parts_));
     visit_activation(activation_, [&](auto kind) {
       visit_floating(dtype_, [&](auto zero) {
         using T = decltype(zero);
