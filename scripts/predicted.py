@@ -5,6 +5,7 @@
     scripts/predicted.py [PTRAIN] --measured REPORT...       measured beside predicted, for each op of reports of a GPU
                                                              with output.per_op
 """
+import argparse
 import collections
 import json
 import pathlib
@@ -32,16 +33,21 @@ DETECTION = [(f"RetinaNet 800 px, batch {batch}, O1 fp16", BOXES | {"data.batch_
 OPS_SHOWN, OPS_MEASURED = 6, 14
 
 
-def predict(program, keys, device=DEVICE):
+def estimate(program, device, config, keys):
+    """What ptrain estimate says of a configuration's text and other values of keys."""
     with tempfile.TemporaryDirectory() as folder:
-        config = pathlib.Path(folder) / "run.yaml"
-        config.write_text(f"model: {keys['model']}\ndata: {{source: synthetic, synthetic_samples: 512}}\n")
-        overrides = [word for key, value in keys.items() if key != "model" for word in ("-o", f"{key}={value}")]
-        command = [program, "estimate", config, "--device", device, "--json", "-o", "eval.every_epochs=0", *overrides]
-        result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        file = pathlib.Path(folder) / "run.yaml"
+        file.write_text(config)
+        overrides = [word for key, value in keys.items() for word in ("-o", f"{key}={value}")]
+        result = subprocess.run([program, "estimate", file, "--device", device, "--json", *overrides], capture_output=True, text=True)
     if result.returncode != 0:
         sys.exit(result.stderr)
     return json.loads(result.stdout)
+
+
+def predict(program, keys, device=DEVICE):
+    config = f"model: {keys['model']}\ndata: {{source: synthetic, synthetic_samples: 512}}\n"
+    return estimate(program, device, config, {"eval.every_epochs": 0} | {key: value for key, value in keys.items() if key != "model"})
 
 
 def compare_measured(program, file):
@@ -53,13 +59,7 @@ def compare_measured(program, file):
     if not sum(measured.values()):
         sys.exit(f"{file}: has no times of ops; run with -o output.per_op=true")
     device = report["environment"]["devices"][0]["name"]
-    with tempfile.TemporaryDirectory() as folder:
-        config = pathlib.Path(folder) / "run.yaml"
-        config.write_text(json.dumps(report["config"]))  # JSON is YAML
-        result = subprocess.run([program, "estimate", config, "--device", device, "--json", "-o", "device=auto"], capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit(result.stderr)
-    prediction = json.loads(result.stdout)
+    prediction = estimate(program, device, json.dumps(report["config"]), {"device": "auto"})  # JSON is YAML
     predicted = {op["type"]: op for op in prediction["ops"]}
     row = lambda name, nodes, ours, theirs: (f"| {name} | {nodes} | {ours:.2f} | {theirs:.2f} | "
                                              f"{ours / theirs if theirs else float('nan'):.2f} |")
@@ -104,10 +104,11 @@ def table(program):
 
 
 if __name__ == "__main__":
-    if {"-h", "--help"} & set(sys.argv):
-        sys.exit(print(__doc__))
-    arguments = sys.argv[1:]
-    reports = arguments[arguments.index("--measured") + 1:] if "--measured" in arguments else []
-    rest = arguments[:len(arguments) - len(reports) - 1] if reports else arguments
-    ptrain = rest[0] if rest else "build/release/bin/ptrain"
-    print("\n\n".join("\n".join(compare_measured(ptrain, file)) for file in reports) if reports else table(ptrain), end="")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("ptrain", nargs="?", default="build/release/bin/ptrain")
+    parser.add_argument("--measured", nargs="+", metavar="REPORT")
+    options = parser.parse_args()
+    if options.measured:
+        print("\n\n".join("\n".join(compare_measured(options.ptrain, file)) for file in options.measured))
+    else:
+        print(table(options.ptrain), end="")
