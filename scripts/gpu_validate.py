@@ -41,6 +41,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MINUTES = {"contact": 1.5, "headline": 5, "mended": 2, "search": 9, "peers": 6, "peers_compiled": 9, "truth": 7, "deployed": 5}
 MOST_BYTES = 15 << 20  # of an archive
+FIRST = "DeviceMemory|RecordedSequence"  # suites on which everything stands
 RESNET = "model: {name: resnet50, classes: 1000}\ndata: {source: synthetic, augment: none}\ntrain: {optimizer: {name: momentum}}\n"
 BERT = ("model: {name: bert, classes: 2, vocab_size: 30522}\ndata: {source: synthetic}\n"
         "train: {optimizer: {name: adamw, lr: 2.0e-5}}\n")
@@ -200,7 +201,7 @@ class Ladder:
                 found.append(suite + line.split("#")[0].strip())
         # What everything stands on first, whole networks last.
         return sorted((test for test in found if "." in test),
-                      key=lambda test: ("Training" in test, "Golden" in test, not re.match("DeviceMemory|RecordedSequence", test)))
+                      key=lambda test: ("Training" in test, "Golden" in test, not re.match(FIRST, test)))
 
     def contact(self):
         if shutil.which("nvidia-smi"):
@@ -209,17 +210,16 @@ class Ladder:
             shutil.copy(self.logs / "describe_gpu.log", self.out / "device.json")
         tests = self.suites()
         if self.tiny:
-            tests = [test for test in tests if re.match("DeviceMemory|RecordedSequence|LossScale", test)]
-        name = lambda test: "test_" + re.sub(r"\W+", "_", test).strip("_")
-        alone = [test for test in tests if re.match("DeviceMemory|RecordedSequence", test)]  # one takes all memory
+            tests = [test for test in tests if re.match(f"{FIRST}|LossScale", test)]
+        alone = [test for test in tests if re.match(FIRST, test)]  # one takes all memory
         for test in alone:
-            self.test(name(test), 60, test)
-        self.together([lambda test=test: self.test(name(test), 60, test) for test in tests if test not in alone])
+            self.test(step_name("test", test), 60, test)
+        self.together([lambda test=test: self.test(step_name("test", test), 60, test) for test in tests if test not in alone])
         self.step("doctor", 40, self.ptrain, "doctor")
 
     def mended(self):
-        name = lambda test: "again_" + re.sub(r"\W+", "_", test).strip("_")
-        self.together([lambda test=test: self.test(name(test), 100, test) for test in self.filter])
+        for test in self.filter:
+            self.test(step_name("again", test), 100, test)
 
     def headline(self):
         fp16, bf16 = ["amp.level=O1", "amp.dtype=fp16"], ["amp.level=O1", "amp.dtype=bf16"]
@@ -341,6 +341,10 @@ class Ladder:
             self.pack()
             shutil.rmtree(self.work, ignore_errors=True)
         return 1 if self.failed else 0
+
+
+def step_name(kind, tests):
+    return f"{kind}_" + re.sub(r"\W+", "_", tests).strip("_")
 
 
 def gpu_name():
