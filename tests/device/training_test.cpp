@@ -3,7 +3,7 @@
 #include "core/config/config_enums.h"
 #include "core/cpu/cpu_backend.h"
 #include "core/train/evaluator.h"
-#include "tests/unit/train/small_training.h"
+#include "tests/unit/train/data_parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -108,6 +108,17 @@ TEST(DeviceTraining, RecordedStepsGiveTheBitsOfLaunchedOnes) {
         config.cuda_graphs = false;
         expect_same(recorded, train_and_save(config));
       }
+    }
+  }
+}
+
+TEST(DeviceTraining, OneRankOverNcclGivesTheBitsOfNone) {
+  for (const Config& model : both_models()) {
+    for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
+      Config config = repeatable(model);
+      config.amp.level = level;
+      const TemporaryDirectory directory;
+      expect_same(train_and_save(config), train_on_ranks(saved_to(directory, config), 1).front());
     }
   }
 }
