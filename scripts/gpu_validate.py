@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Validates ptrain on an NVIDIA GPU that can be had for minutes, rung by rung; each rung leaves evidence.
 
-    gpu_validate.py RUNG... [--out DIR] [--seconds N] [--cache ARCHIVE] [--filter TESTS] [--tiny]
+    gpu_validate.py RUNG... [--out DIR] [--seconds N] [--cache ARCHIVE] [--filter TESTS] [--cases CASES] [--tiny]
 
 Rungs, in the order in which a new machine is climbed (minutes):
     contact (1.5)   every device test, a process for each suite: operations, whole models against the CPU, steps in place
@@ -9,7 +9,7 @@ Rungs, in the order in which a new machine is climbed (minutes):
     headline (5)    ResNet-50 224 px, BERT-base 128 and BERT-large 384 without a search; times by op
     mended (2)      the device tests of --filter alone, after a mend
     search (9)      exhaustive search, fusion, persistent batch norm on and off
-    peers (6)       the same work in PyTorch, eager; peers_compiled (9): compiled
+    peers (6)       the same work in PyTorch, eager; peers_compiled (9): compiled; --cases: these of compare.py alone
     truth (7)       500 steps beside the CPU's, out of memory, overflows, resuming, compute-sanitizer
     deployed (5)    inference, nvJPEG, other networks
 
@@ -42,6 +42,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 MINUTES = {"contact": 1.5, "headline": 5, "mended": 2, "search": 9, "peers": 6, "peers_compiled": 9, "truth": 7, "deployed": 5}
 MOST_BYTES = 15 << 20  # of an archive
 FIRST = "DeviceMemory|RecordedSequence"  # suites on which everything stands
+SHARE_MEMORY = ("LayerNorm|RmsNorm|GroupNorm|CrossEntropy|SquaredError|GradNorm|Reduce|TopK|Detect|Balanced|FocalLoss|Sparse|Embedding|"
+                "MuonUpdate|OptimizerUpdate|BatchNorm(Parts)?\\.|NormalizeImage|LinearGradInput|Dropout\\.|Agreement")
+OF_LIBRARIES = "Conv2d|Attention|BatchNormGuard|InPlace|RestoredPlans|KernelSearch|Deployment|DeviceDecoder"  # little is ptrain's
 RESNET = "model: {name: resnet50, classes: 1000}\ndata: {source: synthetic, augment: none}\ntrain: {optimizer: {name: momentum}}\n"
 BERT = ("model: {name: bert, classes: 2, vocab_size: 30522}\ndata: {source: synthetic}\n"
         "train: {optimizer: {name: adamw, lr: 2.0e-5}}\n")
@@ -54,6 +57,7 @@ def die_with_parent():
 class Ladder:
     def __init__(self, options):
         self.tiny, self.filter = options.tiny, options.filter
+        self.cases = ["--cases", *options.cases] if options.cases else []
         self.begin = time.monotonic()
         self.deadline = self.begin + (options.seconds or 60 * sum(MINUTES[rung] for rung in options.rungs)) - 5
         self.rung_end = self.deadline
@@ -166,11 +170,15 @@ class Ladder:
         return [line["loss"] for line in lines if "loss" in line and "step" in line and "eval" not in line]
 
     def resnet(self, name, seconds, *keys, steps=150):
+        return self.train(name, seconds, self.resnet_config(), *self.resnet_size(), *self.long(steps), *keys)
+
+    def resnet_config(self):
+        return RESNET.replace("resnet50", "mobilenet_v2") if self.tiny else RESNET
+
+    def resnet_size(self):
         if self.tiny:
-            config, size = RESNET.replace("resnet50", "mobilenet_v2"), ["data.image_size=32", "data.batch_size=2"]
-        else:
-            config, size = RESNET, ["data.image_size=224", "data.batch_size=256", "data.synthetic_samples=1024"]
-        return self.train(name, seconds, config, *size, *self.long(steps), *keys)
+            return ["data.image_size=32", "data.batch_size=2"]
+        return ["data.image_size=224", "data.batch_size=256", "data.synthetic_samples=1024"]
 
     def bert(self, name, seconds, size, length, batch, *keys, steps=150):
         if self.tiny:
@@ -238,22 +246,31 @@ class Ladder:
     def search(self):
         fp16 = ["amp.level=O1", "amp.dtype=fp16"]
         self.resnet("resnet50_search", 240, *fp16, "fusion=off")
-        self.resnet("resnet50_search_full", 150, *fp16, "fusion=full")
+        self.sweep("flags", 250, {"flags.cudnn_exhaustive_search": [False, True], "flags.cudnn_batchnorm_spatial_persistent": [False, True]},
+                   "fusion=off", *fp16)
+        self.sweep("fusion", 200, {"fusion": ["off", "always", "full"]}, "flags.cudnn_exhaustive_search=false", *fp16)
         self.bert("bert_base_search", 60, "base", 128, 128, *fp16)
-        for level in ("O1",) if self.tiny else ("O1", "O2", "O0"):
-            for search in ("true", "false"):
-                for persistent in ("true", "false"):
-                    self.resnet(f"flags_{level}_search-{search}_persistent-{persistent}", 40, f"amp.level={level}", "amp.dtype=fp16",
-                                "fusion=off", f"flags.cudnn_exhaustive_search={search}",
-                                f"flags.cudnn_batchnorm_spatial_persistent={persistent}", steps=60)
         self.bert("bert_base_packed", 60, "base", 128, 128, *fp16, "data.padding=none")
+
+    def sweep(self, name, seconds, axes, *keys):
+        """`ptrain bench` over ResNet-50; effects_NAME.log has what the axes do, also where time ran out."""
+        config, suite = self.work / f"{name}.config.yaml", self.work / f"{name}.yaml"
+        config.write_text(self.resnet_config())
+        settings = [*self.resnet_size(), *self.long(60), "eval.every_epochs=0", "output.save=false", "device=cuda", *keys]
+        if self.tiny:
+            settings.append("train.steps=8")
+        suite.write_text(json.dumps({"name": name, "config": str(config), "set": {}, "axes": axes, "repeats": 1 if self.tiny else 3,
+                                     "seed": 1, "timeout_seconds": 200}))  # JSON is YAML
+        overrides = [word for key in settings for word in ("-o", key)]
+        if self.step(f"bench_{name}", seconds, self.ptrain, "bench", suite, "--out", self.logs / name, *overrides) is not None:
+            self.step(f"effects_{name}", 20, self.ptrain, "effects", self.logs / name)
 
     def compare_peers(self, variant, seconds, precisions):
         script = ROOT / "scripts/peers/compare.py"
         if not self.step(f"peers_{variant}", seconds, self.python, script, "--device", "cuda", "--ptrain", self.ptrain, "--python",
                          shutil.which(self.python) or self.python, "--precisions", *precisions, "--variants", variant, "--repeats",
                          2 if variant == "eager" else 1, "--preload", "", "--limit", 120, "--compile-mode", "reduce-overhead", "--out",
-                         self.logs / f"peers_{variant}.json", FLAGS_cudnn_exhaustive_search="false"):
+                         self.logs / f"peers_{variant}.json", *self.cases, FLAGS_cudnn_exhaustive_search="false"):
             return
         for line in (self.logs / f"peers_{variant}.log").read_text().splitlines()[-12:]:
             self.say("", line)
@@ -265,37 +282,54 @@ class Ladder:
         self.compare_peers("compiled", 530, ("O1",))
 
     def truth(self):
-        small = ["train.schedule.name=constant", "train.log_every_steps=1", "flags.cudnn_exhaustive_search=false", "deterministic=true",
-                 "threads=8"]
-        size = ["data.image_size=32", "data.batch_size=32", "data.synthetic_samples=64", "model.classes=10"]
-        if self.tiny:
-            size[1:3] = ["data.batch_size=4", "data.synthetic_samples=8"]
-        config, steps = RESNET.replace("resnet50", "resnet18"), 6 if self.tiny else 500
-        keys = [*small, *size, f"train.steps={steps}"]
-        gpu, cpu = self.together([lambda: self.train("curve_gpu", 150, config, *keys, "amp.level=O0"),
-                                  lambda: self.train("curve_cpu", 150, config, *keys, "amp.level=O0", device="cpu")])
-        self.check("curve", *curves_agree(gpu, cpu, steps))
-        whole = self.train("resume_whole", 60, config, *small, *size, "train.steps=8", "output.save=true")
-        for stop, resume in ((4, False), (8, True)):
-            parts = self.train("resume_parts", 60, config, *small, *size, f"train.steps={stop}", "output.save=true", resume=resume)
-        self.check("resume", bool(whole) and whole == parts, "the losses of one run" if whole == parts else f"{whole} {parts}")
-        self.train("overflow", 60, config, *small, *size, "train.steps=12", "amp.level=O1", "amp.dtype=fp16", "amp.scaler.init=16777216")
-        skipped = find_value(self.logs / "overflow.json", "skipped_steps")
-        self.check("overflow_skips_steps", bool(skipped), f"skipped {skipped}")
-        self.step("out_of_memory", 60, self.ptrain, "run", ROOT / "configs/quick/resnet18_synthetic.yaml", "--device", "cuda", "--progress",
-                  "none", "--out", self.runs / "memory", "-o", "data.image_size=224", "-o", "data.batch_size=1000000", expect=1)
-        said = (self.logs / "out_of_memory.log").read_text() if (self.logs / "out_of_memory.log").exists() else ""
-        self.check("out_of_memory_says_what_fits", "by the memory plan" in said and "would fit" in said, said.strip()[:100])
+        """All at once: nothing is timed."""
         sanitizer = shutil.which("compute-sanitizer", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
         if sanitizer is None:
             self.say("skipped", "compute-sanitizer", "not installed")
-            return
-        norms = "Agreement.LayerNorm:Agreement.DropoutAddLayerNorm:Agreement.SoftmaxCrossEntropy"
-        for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
-            self.test(f"{tool}_norms", 60, norms, sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "20")
-        for tool in ("memcheck", "racecheck"):
-            self.test(f"{tool}_text", 60, "Agreement.EmbeddingBag:Agreement.OrderedEmbedding*:Agreement.PackedBertEmbedding", sanitizer,
-                      "--tool", tool, "--error-exitcode", "9", "--print-limit", "20")
+        small = [*self.long(8), "train.measure_after_steps=0", "train.log_every_steps=1", "flags.cudnn_exhaustive_search=false",
+                 "deterministic=true", "threads=8", "data.workers=2", "data.image_size=32", "model.classes=10",
+                 *(("data.batch_size=4", "data.synthetic_samples=8") if self.tiny else ("data.batch_size=32", "data.synthetic_samples=64"))]
+        self.together([lambda: self.curve(small), lambda: self.resumed(small), lambda: self.overflow(small), self.out_of_memory,
+                       *(self.sanitized(sanitizer) if sanitizer else ())])
+
+    def small_resnet(self, name, seconds, steps, *keys, **options):
+        return self.train(name, seconds, RESNET.replace("resnet50", "resnet18"), *keys, f"train.steps={steps}", **options)
+
+    def curve(self, small):
+        steps = 6 if self.tiny else 500
+        gpu, cpu = self.together([lambda device=device: self.small_resnet(f"curve_{device}", 300, steps, *small, "amp.level=O0",
+                                                                          device=device) for device in ("cuda", "cpu")])
+        self.check("curve", *curves_agree(gpu, cpu, steps))
+
+    def resumed(self, small):
+        whole = self.small_resnet("resume_whole", 60, 8, *small, "output.save=true")
+        for stop, resume in ((4, False), (8, True)):
+            parts = self.small_resnet("resume_parts", 60, stop, *small, "output.save=true", resume=resume)
+        self.check("resume", bool(whole) and whole == parts, "the losses of one run" if whole == parts else f"{whole} {parts}")
+
+    def overflow(self, small):
+        self.small_resnet("overflow", 60, 12, *small, "amp.level=O1", "amp.dtype=fp16", "amp.scaler.init=16777216")
+        skipped = find_value(self.logs / "overflow.json", "skipped_steps")
+        self.check("overflow_skips_steps", bool(skipped), f"skipped {skipped}")
+
+    def out_of_memory(self):
+        self.step("out_of_memory", 60, self.ptrain, "run", ROOT / "configs/quick/resnet18_synthetic.yaml", "--device", "cuda", "--progress",
+                  "none", "--out", self.runs / "memory", "-o", "data.image_size=224", "-o", "data.batch_size=1000000", expect=1)
+        log = self.logs / "out_of_memory.log"
+        said = log.read_text() if log.exists() else ""
+        self.check("out_of_memory_says_what_fits", "by the memory plan" in said and "would fit" in said, said.strip()[:100])
+
+    def sanitized(self, program):
+        """Calls that run the operations' tests under compute-sanitizer: all by memcheck, and by the other tools those of own
+        kernels whose threads share memory. Several suites share a process, which takes long to start."""
+        suites = [suite for suite in self.suites() if suite.endswith("*") and not re.search(f"{FIRST}|{OF_LIBRARIES}", suite)]
+        sharing = [suite for suite in suites if re.search(SHARE_MEMORY, suite)]
+        for tool, tests, parts in (("racecheck", sharing, 3), ("synccheck", sharing, 1), ("initcheck", sharing, 3),
+                                   ("memcheck", suites, 8)):
+            for part in range(parts):
+                chosen = ":".join(tests[part::parts])
+                yield lambda tool=tool, part=part, chosen=chosen: self.test(
+                    f"{tool}_{part}", 200, chosen, program, "--tool", tool, "--error-exitcode", "9", "--print-limit", "20")
 
     def deployed(self):
         quick = ["flags.cudnn_exhaustive_search=false", "fusion=off", "output.save=true", "train.steps=1", "train.measure_after_steps=0"]
@@ -410,6 +444,7 @@ def main():
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--cache", type=pathlib.Path)
     parser.add_argument("--filter", nargs="+", default=[], metavar="TESTS")
+    parser.add_argument("--cases", nargs="+", default=[])
     parser.add_argument("--tiny", action="store_true")
     options = parser.parse_args()
     if "mended" in options.rungs and not options.filter:
