@@ -58,7 +58,7 @@ Drawing distribution_chart(const std::vector<Sample>& samples, const std::string
   double top = 0;
   for (const Sample& sample : samples) {
     const double median = quantile(sample.values, 0.5);
-    top += draw_head(drawing, sample.label, fmt::format("median {:.4g} {}", median, unit), top);
+    top += draw_head(drawing, sample.label, fmt::format("median {} {}", figure_text(median), unit), top);
     draw_histogram(drawing, sample, scale, top, histogram);
     drawing.line({0, top + histogram}, {drawing.width, top + histogram}, Ink::grid);
     drawing.line({scale.at(median), top}, {scale.at(median), top + histogram}, Ink::text, 1.5);

@@ -22,29 +22,38 @@ Range padded(const Range& range) {
   return {range.low - rest, range.high + rest};
 }
 
-std::vector<double> ticks(const Range& range) {
+std::vector<Tick> ticks(const Range& range) {
   const double raw = range.span() / 4;
   const double power = std::pow(10, std::floor(std::log10(raw)));
   double step = 10 * power;
   for (const double factor : {5.0, 2.0, 1.0}) {
     if (factor * power >= raw) step = factor * power;
   }
-  std::vector<double> values;
-  for (double i = std::ceil(range.low / step); i * step <= range.high + step * 1e-6; ++i) values.push_back(i * step);
-  return values;
+  // Neighbours may differ in a digit far behind the first.
+  const double largest = std::max(std::abs(range.low), std::abs(range.high));
+  const int digits =
+      std::clamp(static_cast<int>(std::floor(std::log10(largest)) - std::floor(std::log10(step))) + 1, 4, 9);
+  std::vector<Tick> all;
+  for (double i = std::ceil(range.low / step); i * step <= range.high + step * 1e-6; ++i) {
+    all.push_back({i * step, tick_text(i * step, digits)});
+  }
+  return all;
 }
 
-std::string tick_text(double value) {
+std::string tick_text(double value, int digits) {
   const double size = std::abs(value);
   if (size < 1e-12) return "0";
-  if (size >= 1e4 && size < 1e6) return fmt::format("{:g}k", value * 1e-3);
-  if (size >= 1e6 && size < 1e9) return fmt::format("{:g}M", value * 1e-6);
-  return fmt::format("{:.4g}", value);
+  if (size >= 1e4 && size < 1e6) return fmt::format("{:.{}g}k", value * 1e-3, std::max(digits, 6));
+  if (size >= 1e6 && size < 1e9) return fmt::format("{:.{}g}M", value * 1e-6, std::max(digits, 6));
+  return fmt::format("{:.{}g}", value, digits);
+}
+
+std::string figure_text(double value) {
+  return std::abs(value) >= 1e4 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
 double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title) {
-  for (const double value : ticks(scale.range)) {
-    const std::string label = tick_text(value);
+  for (const auto& [value, label] : ticks(scale.range)) {
     const double half = text_width(label, tick_size) / 2 + 2;
     drawing.line({scale.at(value), top}, {scale.at(value), bottom}, Ink::grid);
     drawing.text({std::clamp(scale.at(value), half, drawing.width - half), bottom + 14}, label, Ink::mute,

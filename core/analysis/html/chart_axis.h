@@ -18,10 +18,16 @@ struct Scale {
 
 /// `range` extended by a twentieth of its span on both sides.
 Range padded(const Range& range);
-/// About four round values in a range.
-std::vector<double> ticks(const Range& range);
+struct Tick {
+  double value;
+  std::string text;
+};
+/// About four round values in a range; no two have the same text.
+std::vector<Tick> ticks(const Range& range);
 /// "12", "1.5k", "2M"
-std::string tick_text(double value);
+std::string tick_text(double value, int digits = 4);
+/// Of a measured value: four digits, more above 10,000.
+std::string figure_text(double value);
 
 /// Draws ticks with grid lines from `top` to `bottom` and the axis's title below; returns the height it takes.
 double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title);

@@ -90,12 +90,12 @@ Drawing line_chart(const std::vector<Series>& series, const LineAxes& axes, cons
   const double top = axes.y_title.empty() ? plot_top : plot_top + 16;
   const Scale y{padded(ys), plot_bottom, top};
   double left = 0;
-  for (const double v : ticks(y.range)) left = std::max(left, text_width(tick_text(v), tick_size) * 1.1 + 6);
+  for (const Tick& tick : ticks(y.range)) left = std::max(left, text_width(tick.text, tick_size) * 1.1 + 6);
   const Scale x{xs, left + 4, drawing.width - 8};
   if (!axes.y_title.empty()) drawing.text({0, 12}, axes.y_title, Ink::mute, Anchor::start, tick_size);
-  for (const double v : ticks(y.range)) {
-    drawing.line({left, y.at(v)}, {drawing.width, y.at(v)}, Ink::grid);
-    drawing.text({left - 4, y.at(v) + 4}, tick_text(v), Ink::mute, Anchor::end, tick_size);
+  for (const auto& [value, label] : ticks(y.range)) {
+    drawing.line({left, y.at(value)}, {drawing.width, y.at(value)}, Ink::grid);
+    drawing.text({left - 4, y.at(value) + 4}, label, Ink::mute, Anchor::end, tick_size);
   }
   drawing.height = plot_bottom + draw_x_axis(drawing, x, plot_bottom, plot_bottom, axes.x_title);
   for (const Series& s : series) draw_series(drawing, s, x, y);

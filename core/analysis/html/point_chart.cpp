@@ -33,8 +33,8 @@ void draw_point(Drawing& drawing, const Point& point, const Scale& scale, double
 
 /// Draws the grid behind a point only, so that no line crosses a label.
 void draw_grid(Drawing& drawing, const PointAxis& axis, const Scale& scale, double top) {
-  for (const double value : ticks(scale.range)) {
-    drawing.line({scale.at(value), top}, {scale.at(value), top + point_height}, Ink::grid);
+  for (const Tick& tick : ticks(scale.range)) {
+    drawing.line({scale.at(tick.value), top}, {scale.at(tick.value), top + point_height}, Ink::grid);
   }
   if (!axis.reference) return;
   drawing.line({scale.at(*axis.reference), top}, {scale.at(*axis.reference), top + point_height}, Ink::mute, 1.5);

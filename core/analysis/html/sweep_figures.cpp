@@ -2,6 +2,7 @@
 
 #include "core/analysis/effects/effects.h"
 #include "core/analysis/html/case_groups.h"
+#include "core/analysis/html/chart_axis.h"
 #include "core/analysis/html/charts.h"
 #include "core/analysis/html/curve_figures.h"
 #include "core/analysis/html/effect_figure.h"
@@ -109,7 +110,7 @@ Figure make_memory_figure(const CaseGroup& group) {
       mib.push_back(static_cast<double>(run->record.figures->memory_bytes) / (1 << 20));
     }
     const Interval memory = centre_interval(mib, interval_confidence);
-    return make_point(memory, fmt::format("{:.4g}", memory.estimate));
+    return make_point(memory, figure_text(memory.estimate));
   });
 }
 
@@ -165,7 +166,7 @@ Figure make_step_figure(const CaseGroup& group) {
     const std::vector<double> times = collect_steps(item);
     if (times.empty()) return missing(item);
     const Interval middle{quantile(times, 0.5), quantile(times, 0.05), quantile(times, 0.95), true};
-    return make_point(middle, fmt::format("{:.4g}", middle.estimate));
+    return make_point(middle, figure_text(middle.estimate));
   });
 }
 

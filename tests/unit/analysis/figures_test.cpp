@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -114,6 +115,17 @@ TEST(Figures, KeepTheirScaleFromIntervalsOfTwoRuns) {
   const html::Range range = html::find_range({{"a", {wide}}, {"b", {other}}});
   EXPECT_LE(range.high, 200);
   EXPECT_GE(range.low, 0);
+}
+
+TEST(Figures, TicksOfLargeAlikeValuesDifferInText) {
+  for (const html::Range range : {html::Range{9165, 9167}, {26329, 26331}, {0.75931, 0.75938}, {0, 1}, {-3e6, 5e6}}) {
+    std::set<std::string> seen;
+    for (const html::Tick& tick : html::ticks(range)) EXPECT_TRUE(seen.insert(tick.text).second) << tick.text;
+    EXPECT_GE(seen.size(), 3u);
+  }
+  EXPECT_EQ(html::figure_text(26329.4), "26329");
+  EXPECT_EQ(html::figure_text(9165.23), "9165");
+  EXPECT_EQ(html::figure_text(0.759312), "0.7593");
 }
 
 TEST(Figures, ForestPlotShowsWhatDiffersFromZero) {
