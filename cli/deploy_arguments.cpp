@@ -22,6 +22,12 @@ LoadedModel open_model(const std::string& argument) {
   return open_model(find_model_folder(argument), catalogs().models(), make_model);
 }
 
+LoadedModel open_model(const std::string& argument, const std::string& adapter) {
+  LoadedModel opened = open_model(argument);
+  if (!adapter.empty()) add_adapter(opened, adapter, make_model);
+  return opened;
+}
+
 void add_column_options(CLI::App& command, InferenceDataOptions& options) {
   command.add_option("--column", options.column, "tables: column of the sentences, named as in the first row")
       ->type_name("NAME");
@@ -31,6 +37,9 @@ void add_column_options(CLI::App& command, InferenceDataOptions& options) {
 
 void DeployArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();
+  command
+      .add_option("--adapter", adapter, "LoRA adapter for the model, as PEFT or ptrain export --format peft writes it")
+      ->type_name("DIR");
   command.add_option("--device", device, "device to run on; cuda:1: the second GPU")
       ->capture_default_str()
       ->type_name("auto|cpu|cuda");

@@ -16,6 +16,8 @@ namespace ptrain {
 /// Opens `argument`: the folder of a run or of ptrain export, or a configuration (.yaml), whose output.dir is used.
 /// Throws as open_trained_model does.
 LoadedModel open_model(const std::string& argument);
+/// The same with an adapter, a folder of PEFT's, beside the weights; empty: none.
+LoadedModel open_model(const std::string& argument, const std::string& adapter);
 
 /// Adds --column and --label-column, which name the columns of input tables.
 void add_column_options(CLI::App& command, InferenceDataOptions& options);
@@ -26,8 +28,9 @@ struct DeployArguments {
   std::string device = "auto";
   std::string amp = "O0";
   std::int64_t batch = 32;
+  std::string adapter = {};
 
-  /// Adds MODEL, --device, --amp and --batch.
+  /// Adds MODEL, --adapter, --device, --amp and --batch.
   void add_to(CLI::App& command);
   /// Throws Error{usage} naming an option with an invalid value.
   std::unique_ptr<Backend> make_backend() const;

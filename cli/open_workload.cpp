@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/data/matched_classes.h"
 #include "core/report/json_file.h"
+#include "core/runtime/adapter.h"
 #include "core/runtime/model_artifact.h"
 #include "core/train/options_from_config.h"
 #include "models/model_registry.h"
@@ -20,6 +21,7 @@ std::vector<std::string> read_class_names_beside(const std::filesystem::path& we
 }
 
 Workload open_samples(Config& config, const std::vector<std::string>& classes) {
+  read_adapter_settings(config.model.lora);
   Workload workload;
   DataSettings settings = data_settings(config);
   const auto match = [&](std::unique_ptr<Dataset> data) {

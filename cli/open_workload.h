@@ -6,7 +6,8 @@
 
 namespace ptrain {
 
-/// `device_index`: the GPU, if the device is one. Resolves model.classes from the data if not set. Throws Error when
+/// `device_index`: the GPU, if the device is one. Resolves model.classes from the data if not set, and
+/// model.lora from the adapter that it names. Throws Error when
 /// the device is unavailable, the data cannot be read or model and data do not fit.
 Workload open_workload(Config& config, int device_index = 0);
 /// The same for an evaluation: the data's classes are matched by name with those of model.json beside model.weights.

@@ -4,6 +4,7 @@
 #include "core/config/config_enums.h"
 #include "core/data/factory.h"
 #include "core/data/sources.h"
+#include "models/lora.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
@@ -166,14 +167,20 @@ ModelEntry mask_rcnn_entry(std::string name, std::vector<std::string> other_name
           std::move(keys), {"instance_segmentation"}, MainWork::convolutions, std::move(weights)};
 }
 
+Keys lora_keys() {
+  return {"model.lora.rank", "model.lora.alpha", "model.lora.dropout", "model.lora.targets", "model.lora.rslora"};
+}
+
 ModelEntry gpt2_entry() {
-  const Keys keys{"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"};
+  const Keys keys = concatenate(
+      {"model.size", "model.attention", "model.dropout", "model.vocab_size", "data.max_length"}, lora_keys());
   return {"gpt2",         {"GPT2"}, "GPT-2",          DataKind::tokens, keys, {"language_model"}, MainWork::products,
           "transformers", {},       gpt2_size_names()};
 }
 
 ModelEntry llama_entry(LlamaForm form, std::vector<std::string> other_names, std::string family) {
-  const Keys keys{"model.size", "model.attention", "model.vocab_size", "data.max_length", "data.padding"};
+  const Keys keys = concatenate(
+      {"model.size", "model.attention", "model.vocab_size", "data.max_length", "data.padding"}, lora_keys());
   return {std::string(enum_name(form)),
           std::move(other_names),
           std::move(family),
@@ -344,7 +351,8 @@ std::unique_ptr<Model> make_model(const Config& config, const DatasetInfo& data)
     fail_usage("data.source: {} reads {}, but data.source {} has {}", entry.name, plural(entry.reads),
                config.data.source, plural(data.kind));
   }
-  return find_row(entry.name).make(config, data);
+  std::unique_ptr<Model> model = find_row(entry.name).make(config, data);
+  return has_adapters(config) ? add_lora(std::move(model), config.model.lora) : std::move(model);
 }
 
 }  // namespace ptrain

@@ -62,7 +62,7 @@ void show(const ScenarioReport& report) {
 
 void bench_infer(const BenchInferArguments& arguments) {
   const Scenario scenario = parse_choice<Scenario>("--scenario", arguments.scenario);
-  const LoadedModel opened = open_model(arguments.deploy.model);
+  const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   options.batch_size = query_samples(scenario, options.batch_size);

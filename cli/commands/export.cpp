@@ -1,10 +1,13 @@
 // ptrain export: writes a trained model as a folder or ONNX file that is independent of its run.
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/cpu/cpu_backend.h"
+#include "core/deploy/adapters/merge_check.h"
 #include "core/deploy/onnx/onnx.h"
 #include "core/io/folder_lock.h"
+#include "core/runtime/adapter.h"
 #include "models/model_registry.h"
 
 #include <fmt/format.h>
@@ -18,6 +21,9 @@ struct ExportArguments {
   std::string model;
   std::string out;
   std::string format = "ptrain";
+  bool merge = false;
+  std::string check_text;
+  double max_logit_error = 1e-3;
 };
 
 /// Exports with a dynamic sequence length, so that texts are padded, not packed.
@@ -35,16 +41,57 @@ std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesyst
   return folder / "model.onnx";
 }
 
-void export_model(const ExportArguments& arguments) {
-  const bool onnx = arguments.format == "onnx";
-  if (!onnx && arguments.format != "ptrain") {
-    fail_usage("--format: expected ptrain|onnx, got \"{}\"", arguments.format);
+std::string format_check(const MergeCheck& check, const Task& task) {
+  return fmt::format(
+      "merged against adapters, after {}: logits' relative error {:.1e}, largest {:.1e}; the likeliest token is "
+      "unchanged for {:.2f} %; {} {:.4f} and {:.4f}",
+      counted(check.windows, "text"), check.relative, check.largest, 100 * check.agreement,
+      task.metrics(0).front().title, check.perplexity_before, check.perplexity_after);
+}
+
+/// Writes the model with its adapters merged, and leaves it only if it answers as the one with adapters does.
+void export_merged(const LoadedModel& opened, const ExportArguments& arguments) {
+  constexpr std::int64_t windows = 64;
+  if (!has_adapters(opened.trained.config)) {
+    fail_usage("--merge: {} has no adapters; expected a model trained with model.lora.rank", arguments.model);
   }
+  const std::vector<TokenWindow> texts = arguments.check_text.empty()
+                                             ? draw_windows(opened.trained, windows)
+                                             : read_windows(opened.trained, arguments.check_text, windows);
+  Config config = opened.trained.config;
+  config.model.lora = {};
+  {
+    const FolderLock lock = claim_model_folder(opened.trained, arguments.out);
+    write_merged(opened.trained, *make_model(config, opened.trained.data), arguments.out);
+  }
+  const MergeCheck check = compare_merged(*cpu::make_backend(), opened, open_model(arguments.out), texts);
+  fmt::print("{}\n", format_check(check, *opened.task));
+  if (check.relative <= arguments.max_logit_error) return;
+  std::filesystem::remove(std::filesystem::path(arguments.out) / model_files::document);
+  fail("{}: not written: the logits of the merged weights are off by {:.1e}, more than --max-logit-error {:.1e}",
+       arguments.out, check.relative, arguments.max_logit_error);
+}
+
+void export_model(const ExportArguments& arguments) {
+  const bool onnx = arguments.format == "onnx", peft = arguments.format == "peft";
+  if (!onnx && !peft && arguments.format != "ptrain") {
+    fail_usage("--format: expected ptrain|onnx|peft, got \"{}\"", arguments.format);
+  }
+  if (arguments.merge && arguments.format != "ptrain") {
+    fail_usage("--merge: expected --format ptrain, got {}", arguments.format);
+  }
+  if (!arguments.check_text.empty() && !arguments.merge) fail_usage("--check-text: is for --merge");
   const LoadedModel opened = open_model(arguments.model);
   std::filesystem::path written = arguments.out;
   if (onnx) {
     require_images_or_sentences(opened.trained, "--format onnx does not support");
     written = export_onnx(opened, arguments.out);
+  } else if (peft) {
+    write_adapter(opened.trained, *opened.model, arguments.out);
+    fmt::print("adapter: {}\n", written.string());
+    return;
+  } else if (arguments.merge) {
+    export_merged(opened, arguments);
   } else {
     copy_trained_model(opened.trained, arguments.out);
   }
@@ -60,10 +107,25 @@ void add_export_command(CLI::App& program) {
   command->add_option("--out", arguments->out, "folder to write")->required()->type_name("DIR");
   command
       ->add_option("--format", arguments->format,
-                   "ptrain: model.safetensors and model.json; onnx: model.onnx, opset 17, in fp32 or, quantized, QDQ")
+                   "ptrain: model.safetensors and model.json; onnx: model.onnx, opset 17, in fp32 or, quantized, QDQ; "
+                   "peft: LoRA adapters alone, adapter_model.safetensors and adapter_config.json")
       ->capture_default_str()
-      ->type_name("ptrain|onnx");
-  command->footer("Example:\n  ptrain export runs/resnet50 --out model\n  ptrain export model --out . --format onnx");
+      ->type_name("ptrain|onnx|peft");
+  command->add_flag("--merge", arguments->merge,
+                    "add LoRA adapters to the weights beside them, and compare the logits of both models");
+  command
+      ->add_option("--check-text", arguments->check_text,
+                   "text to compare a merged model on; default: tokens drawn at random")
+      ->type_name("FILE");
+  command
+      ->add_option("--max-logit-error", arguments->max_logit_error,
+                   "largest accepted relative error of a merged model's logits")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command->footer(
+      "Example:\n  ptrain export runs/resnet50 --out model\n  ptrain export model --out . --format onnx\n"
+      "  ptrain export runs/lora --out adapter --format peft\n"
+      "  ptrain export runs/lora --out model --merge --check-text dev.txt");
   command->callback([arguments] { export_model(*arguments); });
 }
 

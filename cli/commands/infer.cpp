@@ -153,7 +153,7 @@ void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
 
 void infer(const InferArguments& arguments) {
   const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
-  const LoadedModel opened = open_model(arguments.deploy.model);
+  const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
   check_outputs(arguments, opened);
   if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);

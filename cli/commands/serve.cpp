@@ -41,7 +41,7 @@ std::string escape(std::string_view name) {
 }
 
 void serve(const ServeArguments& arguments) {
-  const LoadedModel opened = open_model(arguments.deploy.model);
+  const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
   require_answers(opened, "ptrain serve");
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());

@@ -15,6 +15,22 @@
 
 namespace ptrain {
 
+/// Adapters of low rank beside frozen linear layers.
+struct LoraConfig {
+  std::int64_t rank = 0;  // 0: no adapters
+  double alpha = 8;
+  double dropout = 0;  // of an adapter's input, in training
+  std::vector<std::string> targets{"all-linear"};
+  bool rslora = false;  // scale by alpha / sqrt(rank) rather than alpha / rank
+  std::string weights;  // folder of a PEFT adapter to start from; empty: new adapters
+
+  /// The factor of an adapter's output.
+  double scale() const {
+    const auto r = static_cast<double>(rank);
+    return alpha / (rslora ? std::sqrt(r) : r);
+  }
+};
+
 struct ModelConfig {
   ModelEntry entry;  // its name is model.name, which is required; loading looks up the rest
   ModelSize size = ModelSize::base;
@@ -35,7 +51,8 @@ struct ModelConfig {
   std::int64_t max_positions = 512;
   std::int64_t hash_buckets = 1'000'001;  // rows of a categorical feature's embedding table, indexed by hash
   std::int64_t embedding_size = 9;
-  std::string weights;         // safetensors file, index, folder or GGUF file to start from; empty: random
+  std::string weights;  // safetensors file, index, folder or GGUF file to start from; empty: random
+  LoraConfig lora;
   bool weights_strict = true;  // tensors of the body that the model has no place for are an error
 };
 

@@ -14,6 +14,10 @@ Key model_key(std::string name, Member member, std::string help) {
   return make_key("model." + std::move(name), std::move(help), &Config::model, member);
 }
 template <typename Member>
+Key lora_key(std::string name, Member member, std::string help) {
+  return make_key("model.lora." + std::move(name), std::move(help), &Config::model, &ModelConfig::lora, member);
+}
+template <typename Member>
 Key amp_key(std::string name, Member member, std::string help) {
   return make_key("amp." + std::move(name), std::move(help), &Config::amp, member);
 }
@@ -88,6 +92,19 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
           "weights to start from: a safetensors file, an index of several, a folder with either, a GGUF file, or a "
           "pickle of PyTorch's or Paddle's; empty: "
           "random weights"),
+      lora_key("rank", &LoraConfig::rank,
+               "LoRA: rank of an adapter beside each of lora.targets, PEFT's r; all other weights are frozen; 0: no "
+               "adapters")
+          .between(0, 4096),
+      lora_key("alpha", &LoraConfig::alpha, "adapters are scaled by alpha / rank; PEFT's lora_alpha").above(0),
+      lora_key("dropout", &LoraConfig::dropout, "dropout probability of an adapter's input").at_least(0).below(1),
+      lora_key("targets", &LoraConfig::targets,
+               "layers with adapters, PEFT's target_modules: names such as q_proj, patterns of whole names with * and "
+               "?, or all-linear: every linear layer but the head"),
+      lora_key("rslora", &LoraConfig::rslora, "scale adapters by alpha / sqrt(rank)"),
+      lora_key("weights", &LoraConfig::weights,
+               "adapter to start from: a folder of PEFT's, whose adapter_config.json gives rank, alpha, targets and "
+               "rslora; empty: a new one"),
       model_key("weights_strict", &ModelConfig::weights_strict,
                 "refuse weights of a network's body that the model has no place for, such as those of further layers")
           .no_work(),

@@ -247,9 +247,10 @@ std::vector<Key> method_keys() {
       phases_key("smallest_crop", &PhasesConfig::smallest_crop,
                  "smallest area of a random crop in each phase, as a fraction of the image")
           .between(0.01, 1),
-      groups_key("match", &GroupsConfig::match,
-                 "name pattern of each parameter group: * matches any text, ? one character; the first "
-                 "match applies"),
+      groups_key(
+          "match", &GroupsConfig::match,
+          "name pattern of each parameter group: * matches any text, ? one character, a leading ! all other names; "
+          "the first match applies"),
       groups_key("trainable", &GroupsConfig::trainable,
                  "false: freeze the group's parameters, without gradients and moments; running statistics "
                  "of its norms are still updated"),

@@ -16,6 +16,10 @@ std::string task_name(const Config& config) {
   return tasks.size() > 1 ? config.model.head : tasks.front();
 }
 
+bool has_adapters(const Config& config) {
+  return config.model.lora.rank > 0 && config.model.entry.reads_key("model.lora.rank");
+}
+
 SampleForm ModelEntry::form() const {
   switch (reads) {
     case DataKind::image:

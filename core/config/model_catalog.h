@@ -42,5 +42,7 @@ struct ModelEntry {
 struct Config;
 /// Name of the task to train: the model's only one, or the one selected by model.head.
 std::string task_name(const Config& config);
+/// Whether the model has adapters beside frozen weights.
+bool has_adapters(const Config& config);
 
 }  // namespace ptrain

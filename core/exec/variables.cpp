@@ -91,9 +91,13 @@ void Variables::exchange(std::string_view one, std::string_view other) {
 
 std::vector<float> Variables::read_f32(std::string_view name) const {
   const Entry& entry = at(name);
-  invariant(entry.desc.dtype == DType::f32, "a variable is not f32");
-  std::vector<float> values(static_cast<std::size_t>(entry.desc.count()));
-  read(name, values.data(), entry.desc.bytes());
+  invariant(is_floating(entry.desc.dtype), "a variable is not floating");
+  std::vector<float> values;
+  visit_floating(entry.desc.dtype, [&](auto zero) {
+    std::vector<decltype(zero)> stored(static_cast<std::size_t>(entry.desc.count()));
+    read(name, stored.data(), entry.desc.bytes());
+    values.assign(stored.begin(), stored.end());
+  });
   return values;
 }
 

@@ -38,6 +38,7 @@ class Variables {
   void read(std::string_view name, void* host, std::size_t bytes) const;
   /// A variable's bytes: in place if the host can read them, else a copy in `storage`.
   std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;
+  /// The values of a floating variable, whatever its precision.
   std::vector<float> read_f32(std::string_view name) const;
   /// Swaps the values of two variables of equal size, in chunks.
   void exchange(std::string_view one, std::string_view other);

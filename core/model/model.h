@@ -38,8 +38,9 @@ struct WeightMapping {
   Layout layout = Layout::rows;
   std::int64_t row_begin = 0;
   std::int64_t pixels = 1;  // P of image_row
-  /// When fine-tuning, weights may lack the head, or have a classifier for another number of classes.
-  enum class Part { body, head, classifier } part = Part::body;
+  /// When fine-tuning, weights may lack the head, or have a classifier for another number of classes. A published
+  /// model has no adapters, or has them in a file of their own.
+  enum class Part { body, head, classifier, adapter } part = Part::body;
   std::vector<std::string> other_names = {};  // alternative names in files, most likely first
   std::string step_counter = {};              // i64 [] after it in a file, which counts steps; empty: none
   std::string added_row = {};  // a tensor whose first row is added to each row, where a file has it; empty: none

@@ -111,10 +111,16 @@ class AmpRewriter {
 
   ValueId low_parameter(ValueId old) {
     auto [it, added] = low_parameters_.try_emplace(old, no_value);
-    if (added) {
-      const Value& value = graph_.value(old);
-      it->second = rewriter_.graph().add_value(low_precision_name(value.name, options_.dtype),
-                                               {options_.dtype, value.desc.shape}, Storage::parameter);
+    if (!added) return it->second;
+    const Value& value = graph_.value(old);
+    const std::string name = low_precision_name(value.name, options_.dtype);
+    if (options_.frozen && options_.frozen(value.name)) {
+      Value& only = rewriter_.graph().value(rewriter_.mapped(old));
+      only.name = name;
+      only.desc.dtype = options_.dtype;
+      it->second = rewriter_.mapped(old);
+    } else {
+      it->second = rewriter_.graph().add_value(name, {options_.dtype, value.desc.shape}, Storage::parameter);
     }
     return it->second;
   }

@@ -4,6 +4,7 @@
 #include "core/base/enums.h"
 #include "core/graph/graph.h"
 
+#include <functional>
 #include <set>
 
 namespace ptrain {
@@ -13,6 +14,8 @@ struct AmpOptions {
   DType dtype = DType::bf16;           // the low precision: bf16 or f16
   std::set<std::string> custom_white;  // op types computed in low precision whatever their class
   std::set<std::string> custom_black;  // op types computed in fp32
+  /// Parameters, by name, that no update writes: where they are read in low precision alone, they have no fp32 master.
+  std::function<bool(std::string_view)> frozen = {};
 };
 
 struct AmpSummary {
@@ -31,7 +34,7 @@ std::string low_precision_name(std::string_view parameter, DType dtype);
 
 /// Rewrites a forward graph. A parameter read in low precision (O2), and only so (O1), becomes a low-precision
 /// parameter named low_precision_name(), which saves a cast in every step; its fp32 master stays as a parameter without
-/// readers until the optimizer pass.
+/// readers until the optimizer pass, unless it is frozen.
 AmpResult apply_amp(const Graph& graph, const AmpOptions& options);
 
 }  // namespace ptrain

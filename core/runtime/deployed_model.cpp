@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
 #include "core/io/safetensors.h"
+#include "core/runtime/adapter.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 
@@ -12,14 +13,20 @@
 namespace ptrain {
 namespace {
 
-/// Reads the model's variables from its weights file.
-Variables read_weights(DeviceMemory& memory, const Model& model, const std::filesystem::path& path) {
+/// Reads the model's variables from its weights file, and its adapters from theirs.
+Variables read_weights(DeviceMemory& memory, const Model& model, const TrainedWeights& weights) {
+  const std::filesystem::path& path = weights.file;
   Variables variables(memory);
   variables.declare(model.build(1, Mode::evaluation));
   variables.allocate();
   const LoadedWeights loaded = load_weights(path, model, variables);
   if (!loaded.fresh.empty())
     fail("{}: has no {} of the shape that {} needs", path.string(), loaded.fresh.front(), model.name());
+  if (!weights.adapter.empty()) {
+    load_adapter(weights.adapter, model, variables);
+  } else if (loaded.lacks_adapters) {
+    fail("{}: has no adapters, which {} needs", path.string(), model.name());
+  }
   return variables;
 }
 
@@ -122,7 +129,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   if (scheme_) {
     read_quantized(weights.file, variables_);
   } else {
-    write_deployed(folded_, read_weights(backend.memory(), model, weights.file), variables_);
+    write_deployed(folded_, read_weights(backend.memory(), model, weights), variables_);
   }
   finish();
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/config/model_catalog.h"
+#include "core/runtime/adapter.h"
 #include "core/tasks/task_registry.h"
 
 namespace ptrain {
@@ -18,6 +19,17 @@ LoadedModel open_model(const std::filesystem::path& folder, std::span<const Mode
   }
   require_same_model(opened.trained, *opened.model);
   return opened;
+}
+
+void add_adapter(LoadedModel& opened, const std::filesystem::path& folder, ModelMaker make) {
+  Config& config = opened.trained.config;
+  const std::string where = opened.trained.folder.string();
+  if (has_adapters(config)) fail_usage("{}: has adapters already; merge them first (ptrain export --merge)", where);
+  config.model.lora.weights = folder.string();
+  read_adapter_settings(config.model.lora);
+  if (!has_adapters(config)) fail_usage("{}: {} takes no adapters", where, config.model.entry.name);
+  opened.model = make(config, opened.trained.data);
+  opened.trained.adapter = folder;
 }
 
 void require_answers(const LoadedModel& opened, const std::string& what) {

@@ -24,6 +24,10 @@ using ModelMaker = std::unique_ptr<Model> (*)(const Config& config, const Datase
 /// weights.
 LoadedModel open_model(const std::filesystem::path& folder, std::span<const ModelEntry> known, ModelMaker make);
 
+/// Puts an adapter, a folder of PEFT's, beside the model's weights. Throws Error{usage} where the model has adapters
+/// already or takes none, and as read_adapter_settings does.
+void add_adapter(LoadedModel& opened, const std::filesystem::path& folder, ModelMaker make);
+
 /// Throws Error{usage} for language models, since `what` makes one prediction per input.
 void require_answers(const LoadedModel& opened, const std::string& what);
 

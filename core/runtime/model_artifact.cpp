@@ -328,6 +328,7 @@ fs::path ModelArtifact::vocabulary() const {
 
 TrainedWeights ModelArtifact::weights() const {
   TrainedWeights weights(folder / model_files::weights);
+  weights.adapter = adapter;
   if (!document.quantization) return weights;
   QuantizationScheme& scheme = weights.quantization.emplace();
   scheme.source = (folder / model_files::document).string() + ": quantization";
@@ -347,6 +348,10 @@ void require_other_folder(const ModelArtifact& trained, const fs::path& out) {
 void copy_as_quantized(const ModelArtifact& trained, const QuantizationRecord& quantization, const fs::path& out) {
   ModelDocument document = trained.document;
   document.quantization = quantization;
+  copy_with_weights(trained, std::move(document), out);
+}
+
+void copy_with_weights(const ModelArtifact& trained, ModelDocument document, const fs::path& out) {
   for (auto& [name, check] : document.files) {
     if (name != model_files::weights) write_file_atomic(out / name, read_file(trained.folder / name));
     check = check_file(out / name);

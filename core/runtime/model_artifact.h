@@ -91,11 +91,12 @@ inline constexpr const char* vocabulary = "vocab.txt";  // for text, or another 
 inline constexpr const char* tokenizer = "tokenizer_config.json";  // with a vocabulary, for other libraries
 }  // namespace model_files
 
-/// A weights file and, for a quantized model, its quantization.
+/// A weights file, an adapter for it and, for a quantized model, its quantization.
 struct TrainedWeights {
   TrainedWeights(std::filesystem::path path) : file(std::move(path)) {}
 
   std::filesystem::path file;
+  std::filesystem::path adapter = {};  // a folder of PEFT's; empty: the model has none, or `file` has its adapters
   std::optional<QuantizationScheme> quantization = {};
 };
 
@@ -103,8 +104,9 @@ struct TrainedWeights {
 struct ModelArtifact {
   std::filesystem::path folder;
   ModelDocument document;
-  Config config;     // only the keys that define the model
-  DatasetInfo data;  // likewise
+  Config config;                       // only the keys that define the model
+  DatasetInfo data;                    // likewise
+  std::filesystem::path adapter = {};  // of weights()
 
   TrainedWeights weights() const;
   bool has_vocabulary() const;
@@ -133,7 +135,9 @@ FolderLock claim_model_folder(const ModelArtifact& trained, const std::filesyste
 /// Copies only the model's files to `out`. Throws Error{failed} on I/O.
 void copy_trained_model(const ModelArtifact& trained, const std::filesystem::path& out);
 
-/// The same for a model whose quantized weights are in `out` already.
+/// The same for other weights, which `out` has already, and the document that describes them.
+void copy_with_weights(const ModelArtifact& trained, ModelDocument document, const std::filesystem::path& out);
+/// The same for the model's weights after quantization.
 void copy_as_quantized(const ModelArtifact& trained, const QuantizationRecord& quantization,
                        const std::filesystem::path& out);
 

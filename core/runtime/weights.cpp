@@ -3,6 +3,7 @@
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/io/weights_file.h"
+#include "core/passes/amp.h"
 #include "core/passes/optimizer.h"
 
 #include <fmt/ranges.h>
@@ -196,10 +197,31 @@ void add_first_row(const NamedTensor& more, const std::filesystem::path& path, c
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += rows[i % width];
 }
 
+/// The name that a model's variable has in `variables`: a frozen one may be there in low precision alone.
+std::string stored_name(const Variables& variables, const std::string& name) {
+  for (const DType low : {DType::bf16, DType::f16}) {
+    const std::string other = low_precision_name(name, low);
+    if (!variables.contains(name) && variables.contains(other)) return other;
+  }
+  return name;
+}
+
+/// Writes a variable in the precision that it is stored in.
+void write_values(Variables& variables, const std::string& name, std::span<const float> values) {
+  const DType dtype = variables.at(name).desc.dtype;
+  if (!is_low_precision(dtype)) return variables.write(name, values.data(), values.size_bytes());
+  visit_floating(dtype, [&](auto zero) {
+    using Low = decltype(zero);
+    std::vector<Low> low(values.size());
+    std::transform(values.begin(), values.end(), low.begin(), [](float value) { return Low(value); });
+    variables.write(name, low.data(), low.size() * sizeof(Low));
+  });
+}
+
 void initialize_variable(const ModelVariable& variable, Variables& variables, std::uint64_t seed) {
   std::vector<float> values(static_cast<std::size_t>(variable.shape.count()));
   initialize(variable.initializer, variable.shape, variable.name, seed, values);
-  variables.write(variable.name, values.data(), values.size() * sizeof(float));
+  write_values(variables, stored_name(variables, variable.name), values);
 }
 
 }  // namespace
@@ -213,13 +235,8 @@ void refresh_low_precision(Variables& variables, LowPrecisionCopies which) {
   for (const auto& [name, entry] : variables.entries()) {
     if (entry.storage != Storage::parameter || !is_low_precision(entry.desc.dtype)) continue;
     if (which == LowPrecisionCopies::untrained && entry.view) continue;  // the update writes its flat buffer
-    const std::vector<float> master = variables.read_f32(std::string_view(name).substr(0, name.rfind('@')));
-    visit_floating(entry.desc.dtype, [&, &entry_name = name, &desc = entry.desc](auto zero) {
-      using Low = decltype(zero);
-      std::vector<Low> low(master.size());
-      std::transform(master.begin(), master.end(), low.begin(), [](float value) { return Low(value); });
-      variables.write(entry_name, low.data(), desc.bytes());
-    });
+    const std::string_view master = std::string_view(name).substr(0, name.rfind('@'));
+    if (variables.contains(master)) write_values(variables, name, variables.read_f32(master));
   }
 }
 
@@ -259,18 +276,18 @@ void from_external(const WeightMapping& mapping, const Shape& shape, std::span<c
   }
 }
 
-namespace {
-
-/// Reads the tensor of `mapping` and what is added to it.
-void read_tensor(const NamedTensor& tensor, const NamedTensor* more, const std::filesystem::path& path,
-                 const WeightMapping& mapping, Variables& variables) {
+void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
+                 Variables& variables, const NamedTensor* more) {
   const std::vector<float> external = finite_values(tensor, path, mapping.external);
-  std::vector<float> values = variables.read_f32(mapping.variable);
-  const Shape& shape = variables.at(mapping.variable).desc.shape;
+  const std::string name = stored_name(variables, mapping.variable);
+  std::vector<float> values = variables.read_f32(name);
+  const Shape& shape = variables.at(name).desc.shape;
   from_external(mapping, shape, external, values);
   if (more != nullptr) add_first_row(*more, path, shape, values);
-  variables.write(mapping.variable, values.data(), values.size() * sizeof(float));
+  write_values(variables, name, values);
 }
+
+namespace {
 
 /// Throws Error{failed} where parameters of the body are left over.
 void require_no_body(const std::vector<std::string>& unused, const std::vector<WeightMapping>& mappings,
@@ -307,12 +324,17 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
   if (const auto variant = file.metadata().find(variant_key); variant != file.metadata().end())
     result.variant = variant->second;
   std::set<const NamedTensor*> used;
+  const WeightMapping *missing_adapter = nullptr, *found_adapter = nullptr;
   for (const WeightMapping& mapping : mappings) {
     const NamedTensor* tensor = tensors.find(mapping);
     const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
     if (tensor != nullptr) used.insert(tensor);
     const bool may_differ =
         tensor == nullptr ? mapping.part != WeightMapping::Part::body : mapping.part == WeightMapping::Part::classifier;
+    if (mapping.part == WeightMapping::Part::adapter) {
+      (tensor == nullptr ? missing_adapter : found_adapter) = &mapping;
+      if (tensor == nullptr) continue;
+    }
     if (!fits && may_differ) {
       result.fresh.push_back(mapping.external);
       continue;
@@ -324,8 +346,10 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
     }
     const NamedTensor* more = mapping.added_row.empty() ? nullptr : tensors.find(mapping.added_row);
     if (more != nullptr) used.insert(more);
-    read_tensor(*tensor, more, file.path(), mapping, variables);
+    read_tensor(*tensor, file.path(), mapping, variables, more);
   }
+  if (missing_adapter != nullptr && found_adapter != nullptr) tensors.fail_missing(*missing_adapter, model);
+  result.lacks_adapters = missing_adapter != nullptr;
   for (const ModelVariable& variable : declared) {
     if (variable.files.empty()) initialize_variable(variable, variables, 0);  // constant, and not in files
   }
@@ -358,7 +382,8 @@ void save_weights(const std::filesystem::path& path, const Model& model, const V
   write_safetensors(path, tensors, metadata, [&](const NamedTensor& tensor) {
     if (tensor.dtype == DType::i64) return std::as_bytes(std::span(&steps, 1));
     const WeightMapping& mapping = *by_name.at(tensor.name);
-    values = to_external(mapping, variables.at(mapping.variable).desc.shape, variables.read_f32(mapping.variable));
+    const std::string name = stored_name(variables, mapping.variable);
+    values = to_external(mapping, variables.at(name).desc.shape, variables.read_f32(name));
     return std::as_bytes(std::span<const float>(values));
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/exec/variables.h"
+#include "core/io/named_tensor.h"
 #include "core/model/model.h"
 
 #include <filesystem>
@@ -15,6 +16,7 @@ struct LoadedWeights {
   std::vector<std::string>
       fresh;  // of the head, missing; of the classifier, also in another shape: kept as initialised
   std::vector<std::string> unused;  // the file's other parameters
+  bool lacks_adapters = false;      // the model's adapters are kept as initialised
   std::string prefix;               // that the file's names have before the model's: "module."
   std::string variant;              // Model::variant of the model that was saved, if the file says one
 };
@@ -27,6 +29,11 @@ enum class LeftOver { refused, allowed };
 /// another shape or a value that is not finite, or is left over.
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables,
                            LeftOver left_over = LeftOver::refused);
+
+/// Reads a tensor of the file `path` into its variable, with the first row of `more`, if there is one, added to each.
+/// Throws Error{failed} if a value is not finite.
+void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
+                 Variables& variables, const NamedTensor* more = nullptr);
 
 /// "a, b, c, d and 3 more".
 std::string name_some(const std::vector<std::string>& names);

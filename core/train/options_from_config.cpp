@@ -1,12 +1,20 @@
 #include "core/train/options_from_config.h"
 
+#include "core/base/name_pattern.h"
 #include "core/config/model_catalog.h"
+#include "core/model/adapter_names.h"
 #include "core/model/model.h"
 #include "core/tasks/task_registry.h"
 #include "core/train/input/mix.h"
 
 namespace ptrain {
 namespace {
+
+/// Whether frozen weights need no fp32 copy: every plan reads them in the same precision.
+bool keeps_frozen_low(const Config& config) {
+  return has_adapters(config) && config.amp.level != AmpLevel::O0 &&
+         (!config.eval.any() || config.eval.amp == config.amp.level);
+}
 
 AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic) {
   AmpOptions amp;
@@ -16,6 +24,9 @@ AmpOptions amp_options(const Config& config, AmpLevel level, DType automatic) {
                                                       : DType::f16;
   amp.custom_white.insert(config.amp.custom_white_list.begin(), config.amp.custom_white_list.end());
   amp.custom_black.insert(config.amp.custom_black_list.begin(), config.amp.custom_black_list.end());
+  if (keeps_frozen_low(config)) {
+    amp.frozen = [](std::string_view name) { return matches_pattern(adapter_names::all_others, name); };
+  }
   return amp;
 }
 
@@ -39,8 +50,10 @@ OptimizerSettings optimizer_settings(const TrainConfig& train) {
   return settings;
 }
 
-std::vector<ParameterGroup> parameter_groups(const GroupsConfig& groups) {
+std::vector<ParameterGroup> parameter_groups(const Config& config) {
+  const GroupsConfig& groups = config.train.groups;
   std::vector<ParameterGroup> result;
+  if (has_adapters(config)) result.push_back({adapter_names::all_others, false});
   for (std::size_t i = 0; i < groups.match.size(); ++i) {
     ParameterGroup group{groups.match[i]};
     if (!groups.trainable.empty()) group.trainable = groups.trainable[i];
@@ -138,7 +151,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
   if (!config.train.optimizer.decay_norm_and_bias) {
     options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   }
-  options.groups = parameter_groups(config.train.groups);
+  options.groups = parameter_groups(config);
   options.average_decay = static_cast<float>(config.train.ema_decay);
   options.early_updates = early_updates(config);
   options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);

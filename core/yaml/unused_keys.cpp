@@ -37,6 +37,9 @@ bool is_scaled(const Config& c) {
 }
 
 const std::vector<Rule> rules = {
+    {{"model.lora.alpha", "model.lora.dropout", "model.lora.targets", "model.lora.rslora"},
+     [](const Config& c) { return c.model.lora.rank > 0 || !c.model.lora.weights.empty(); },
+     "model.lora.rank"},
     {{"batch_norm_guard_every_steps"},
      [](const Config& c) { return c.flags.cudnn_batchnorm_spatial_persistent; },
      "flags.cudnn_batchnorm_spatial_persistent"},

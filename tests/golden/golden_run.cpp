@@ -5,11 +5,13 @@
 #include "core/data/image/framing.h"
 #include "core/data/tensor_names.h"
 #include "core/io/safetensors.h"
+#include "core/model/adapter_names.h"
 #include "core/ops/detection/detect_objects.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/detection/detection_metrics.h"
+#include "models/lora.h"
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
@@ -86,11 +88,23 @@ std::unique_ptr<Model> make_mask_detector(const Config& config, const DatasetInf
   return make_mask_rcnn(spec);
 }
 
-std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
+/// PEFT's LoraConfig.
+LoraConfig get_lora(const nlohmann::json& json) {
+  LoraConfig lora;
+  lora.rank = json.at("r");
+  lora.alpha = json.at("lora_alpha");
+  lora.rslora = json.value("use_rslora", false);
+  const nlohmann::json& targets = json.at("target_modules");
+  if (targets.is_array()) lora.targets = targets.get<std::vector<std::string>>();
+  return lora;
+}
+
+std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
+  const std::string network = json.value("model", json.at("case").get<std::string>());
   if (json.contains("clicks")) return make_wide_deep(get_clicks(json));
   if (json.at("bert").empty()) {
     Config config;
-    config.model.entry = find_model(json.value("model", json.at("case").get<std::string>()));
+    config.model.entry = find_model(network);
     config.model.stem = Stem::imagenet;
     config.model.blur_pool = json.at("case").get<std::string>().ends_with("_blur");
     config.model.dropout = config.model.stochastic_depth = 0;
@@ -103,8 +117,8 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
     data.stddev = PixelScale{}.deviation;
     return json.contains("found") ? make_mask_detector(config, data) : ptrain::make_model(config, data);
   }
-  if (json.at("case") == "gpt2") return make_gpt2(get_gpt2_spec(json));
-  if (const auto form = choice_from_name<LlamaForm>(json.at("case").get<std::string>())) {
+  if (network == "gpt2") return make_gpt2(get_gpt2_spec(json));
+  if (const auto form = choice_from_name<LlamaForm>(network)) {
     return make_llama(get_llama_spec(*form, json, padding));
   }
   BertSpec spec;
@@ -116,6 +130,11 @@ std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
   spec.classes = json.at("classes");
   spec.padding = padding;
   return make_bert(spec);
+}
+
+std::unique_ptr<Model> make_model(const nlohmann::json& json, Padding padding) {
+  std::unique_ptr<Model> base = make_base(json, padding);
+  return json.contains("lora") ? add_lora(std::move(base), get_lora(json.at("lora"))) : std::move(base);
 }
 
 OptimizerSettings make_optimizer(const nlohmann::json& json) {
@@ -229,6 +248,7 @@ Golden load_golden(const std::string& name, Padding padding) {
   for (const nlohmann::json& one : json.value("found", nlohmann::json::array())) {
     golden.found.push_back({one[0], one[1], one[2], {one[3], one[4], one[5], one[6]}, one[7]});
   }
+  if (json.contains("lora")) golden.groups = {{adapter_names::all_others, false}};
   golden.model = make_model(json, padding);
   return golden;
 }
@@ -278,6 +298,7 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
   options.fusion = fusion;
   options.amp.level = level;
   options.optimizer = golden.optimizer;
+  options.groups = golden.groups;
   options.decays = [](std::string_view, const Shape& shape) { return is_weight_matrix(shape); };
   PlanOptions plan_options;
   plan_options.kernels.exhaustive_search = false;
@@ -320,7 +341,7 @@ Batch GoldenRun::batch(int step) const {
   } else if (golden_.model->is_text()) {
     TextBatch sentences = text(step, form.batch, form.size, golden_.vocab_size);
     if (golden_.name == "roberta") std::ranges::fill(sentences.token_types, 0);  // it has one
-    if (golden_.name == "gpt2") {  // blocks, which have neither token types nor padding
+    if (golden_.model->name() == "gpt2") {  // blocks, which have neither token types nor padding
       std::ranges::fill(sentences.token_types, 0);
       std::ranges::fill(sentences.lengths, form.size);
     }

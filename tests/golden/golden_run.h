@@ -48,6 +48,7 @@ struct Golden {
   int vocab_size = 0;        // text only
   WideDeepSpec clicks = {};  // tables only
   OptimizerSettings optimizer;
+  std::vector<ParameterGroup> groups;  // of frozen weights
   float learning_rate = 0;
   std::vector<double> losses;
   double gradient_tolerance = 0;    // relative L2, each tensor; or twice pytorch_error

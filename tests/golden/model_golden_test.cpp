@@ -156,7 +156,7 @@ TEST(MaskRcnnGolden, FindsTheObjectsAndMasksOfTorchvision) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, PackedGolden, ::testing::Values("minilm", "llama", "qwen2", "qwen3"));
+INSTANTIATE_TEST_SUITE_P(All, PackedGolden, ::testing::Values("minilm", "llama", "qwen2", "qwen3", "llama_lora"));
 
 INSTANTIATE_TEST_SUITE_P(
     All, ModelGolden,
@@ -177,7 +177,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off},
                       Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full},
                       Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
-                      Case{"qwen3", Fusion::off}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
+                      Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full}, Case{"llama_lora", Fusion::off},
+                      Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
     testing::case_name);
 
 }  // namespace

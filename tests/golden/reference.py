@@ -35,6 +35,11 @@ class Case:
     tolerance: float = 1e-4
     clicks: dict = dataclasses.field(default_factory=dict)  # a table's numbers and categories, and its words' rows
     pixels: bool = False  # each pixel has a class
+    lora: dict = dataclasses.field(default_factory=dict)  # PEFT's LoraConfig: adapters beside frozen weights
+
+    @property
+    def network(self):
+        return self.model or self.name
 
     @property
     def detects(self):
@@ -96,6 +101,14 @@ CASES = {case.name: case for case in (
     Case("qwen3", 4, 64, 1, ADAMW, {"layers": 3, "hidden": 96, "heads": 4, "kv_heads": 1, "head_dim": 32,
                                     "intermediate": 256, "vocab_size": 1009, "max_positions": 96, "tied": False,
                                     "rope_theta": 1000000.0}),
+    # Some layers of a joined product adapted, then all of it; weights of GPT-2's are transposed.
+    Case("llama_lora", 4, 64, 1, {**ADAMW, "lr": 1e-3},
+         {"layers": 2, "hidden": 96, "heads": 6, "kv_heads": 2, "head_dim": 16, "intermediate": 256, "vocab_size": 1009,
+          "max_positions": 96, "tied": True, "rope_theta": 1000.0}, model="llama",
+         lora={"r": 4, "lora_alpha": 12, "target_modules": ["q_proj", "v_proj", "o_proj", "gate_proj", "down_proj"]}),
+    Case("gpt2_lora", 4, 64, 1, {**ADAMW, "lr": 1e-3},
+         {"layers": 2, "hidden": 96, "heads": 6, "intermediate": 384, "vocab_size": 1009, "max_positions": 96},
+         model="gpt2", lora={"r": 9, "lora_alpha": 6, "use_rslora": True, "target_modules": "all-linear"}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
     Case("wide_deep", 16, 1, 2, {**ADAMW, "lr": 0.01, "weight_decay": 0.0},
@@ -235,13 +248,13 @@ def batches(case):
 def text_model(case):
     import transformers
     sizes = case.bert
-    if case.name == "gpt2":
+    if case.network == "gpt2":
         return transformers.GPT2LMHeadModel(transformers.GPT2Config(
             vocab_size=sizes["vocab_size"], n_embd=sizes["hidden"], n_layer=sizes["layers"], n_head=sizes["heads"],
             n_inner=sizes["intermediate"], n_positions=sizes["max_positions"], resid_pdrop=0.0, embd_pdrop=0.0,
             attn_pdrop=0.0, bos_token_id=None, eos_token_id=None))
-    if case.name in LLAMAS:
-        kin = LLAMAS[case.name]
+    if case.network in LLAMAS:
+        kin = LLAMAS[case.network]
         rope = {"rope_type": "default", "rope_theta": sizes["rope_theta"]}
         if "llama3_factor" in sizes:
             rope.update(rope_type="llama3", factor=sizes["llama3_factor"], low_freq_factor=1.0, high_freq_factor=4.0,
@@ -333,18 +346,26 @@ def build(case, dtype):
         for part in model.modules():
             if isinstance(part, (torch.nn.Dropout, torchvision.ops.StochasticDepth)):
                 part.p = 0.0
+    if case.lora:
+        import peft
+        model = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **case.lora))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(weight(name, parameter.shape))
+            parameter.copy_(weight(own_name(name), parameter.shape))
     return model.to(dtype).train()
+
+
+def own_name(name):
+    """A parameter's name without what PEFT puts around it."""
+    return name.removeprefix("base_model.model.").replace(".base_layer.", ".").replace(".default.", ".")
 
 
 def get_logits(case, model, batch, step, dtype):
     if case.clicks:
         return model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
-    if case.name == "gpt2":  # blocks have no padding
+    if case.network == "gpt2":  # blocks have no padding
         return model(input_ids=batch["input_ids"][step].long()).logits
-    if case.name in LLAMAS:  # padding follows, so that no token reads it
+    if case.network in LLAMAS:  # padding follows, so that no token reads it
         return model(input_ids=batch["input_ids"][step].long(), use_cache=False).logits
     if case.bert:
         mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]
@@ -434,10 +455,10 @@ def get_loss(case, model, batch, step, dtype):
     logits = get_logits(case, model, batch, step, dtype)
     if case.clicks:
         return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], batch["labels"][step].to(dtype))
-    if case.name == "gpt2":  # not transformers' own loss, which is of logits in fp32
+    if case.network == "gpt2":  # not transformers' own loss, which is of logits in fp32
         ids = batch["input_ids"][step].long()
         return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
-    if case.name in LLAMAS:
+    if case.network in LLAMAS:
         ids = batch["input_ids"][step].long()
         beyond = torch.arange(1, case.size)[None, :] >= batch["lengths"][step][:, None]
         following = ids[:, 1:].masked_fill(beyond, IGNORED)
@@ -454,7 +475,8 @@ def make_optimizer(case, model):
     """Weight decay on matrices and filters only: not on what has one axis, beside those of length one."""
     settings = case.optimizer
     tables = getattr(model, "TABLES", ())
-    parameters = [parameter for name, parameter in model.named_parameters() if name not in tables]
+    parameters = [parameter for name, parameter in model.named_parameters()
+                  if parameter.requires_grad and name not in tables]
     decayed = [sum(size > 1 for size in p.shape) > 1 for p in parameters]
     groups = [{"params": [p for p, decays in zip(parameters, decayed) if decays], "weight_decay": settings["weight_decay"]},
               {"params": [p for p, decays in zip(parameters, decayed) if not decays], "weight_decay": 0.0}]
@@ -499,7 +521,8 @@ def train(case, dtype):
         loss.backward()
         losses.append(loss.item())
         if step == 0:
-            gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+            gradients = {own_name(name): parameter.grad.clone() for name, parameter in model.named_parameters()
+                         if parameter.requires_grad}
         optimizer.step()
         if rows.tables:
             rows.step(batch["categories"][step], case.optimizer["lr"] * lr_factor)

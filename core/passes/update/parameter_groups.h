@@ -12,14 +12,11 @@ namespace ptrain {
 
 /// The parameters whose names match a pattern; a parameter belongs to the first group that matches it.
 struct ParameterGroup {
-  std::string pattern;                     // `*` matches any characters, `?` a single one
+  std::string pattern;                     // as core/base/name_pattern.h
   bool trainable = true;                   // false: frozen, with neither gradient nor moments
   float lr_scale = 1.0f;                   // multiplies the step's learning rate
   std::optional<float> weight_decay = {};  // replaces the optimizer's where decay applies; none: the optimizer's
 };
-
-/// Number of characters of `name` to change until `pattern` matches it; 0 if it matches.
-int pattern_distance(std::string_view pattern, std::string_view name);
 
 /// The name of the trained parameter: "w" also for a low-precision parameter "w@bf16".
 std::string_view master_name(std::string_view parameter);

@@ -50,7 +50,8 @@ std::string differences(const Report& earlier, const Config& config) {
   std::string text;
   for (const auto& [key, value] : now.items()) {
     if (before[key] == value || (settled && (key == "amp.level" || key == "amp.dtype"))) continue;
-    if (key == "model.classes" && config.model.classes == 0) continue;  // taken from the data
+    if (key == "model.classes" && config.model.classes == 0) continue;                   // taken from the data
+    if (key.starts_with("model.lora.") && !config.model.lora.weights.empty()) continue;  // taken from the adapter
     add_change(text, key, to_text(before[key]), to_text(value));
   }
   return text;

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/passes/pipeline.h"
+#include "core/runtime/adapter.h"
 #include "core/runtime/weights.h"
 
 #include <fmt/ranges.h>
@@ -35,7 +36,20 @@ std::vector<std::string> initialize(const Config& config, const Model& model, Va
     note(fmt::format("weights of {} with {}; this one has {}", model.name(), loaded.variant,
                      model.variant().empty() ? "the published form" : model.variant()));
   }
+  if (!config.model.lora.weights.empty()) load_adapter(config.model.lora.weights, model, variables);
   return std::move(loaded.fresh);
+}
+
+void note_trained_parameters(const Model& model, TrainObserver& observer) {
+  std::int64_t adapted = 0, all = 0;
+  for (const WeightMapping& mapping : model.weights()) {
+    if (is_running_statistic(mapping.variable)) continue;
+    all += mapping.external_shape.count();
+    if (mapping.part == WeightMapping::Part::adapter) adapted += mapping.external_shape.count();
+  }
+  if (adapted == 0) return;
+  observer.on_note(fmt::format("model.lora: trains {} of {} parameters ({:.2f} %)", adapted, all,
+                               100 * static_cast<double>(adapted) / static_cast<double>(all)));
 }
 
 void copy_f32(Variables& variables, std::string_view from, const std::string& to) {
@@ -73,6 +87,7 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
           fmt::format("{}: {}; other libraries load its weights into the published network, which lacks it",
                       model.name(), model.variant()));
     }
+    note_trained_parameters(model, observer);
     std::vector<std::string> untrained = initialize(config, model, variables, observer);
     start = checkpoints.restore(variables, observer);
     if (start.resumed_from.empty()) {

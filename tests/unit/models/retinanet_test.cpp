@@ -11,7 +11,7 @@
 namespace ptrain {
 namespace {
 
-RetinaNetSpec published_spec() {
+RetinaNetSpec published_retinanet_spec() {
   RetinaNetSpec spec;
   spec.classes = 91;
   spec.image_size = 128;
@@ -32,15 +32,16 @@ std::int64_t count_parameters(const RetinaNetSpec& spec) {
 }
 
 TEST(RetinaNet, HasTheParametersOfTorchvisions) {
-  EXPECT_EQ(count_parameters(published_spec()), 34'014'999);
-  RetinaNetSpec trained = published_spec();
+  EXPECT_EQ(count_parameters(published_retinanet_spec()), 34'014'999);
+  RetinaNetSpec trained = published_retinanet_spec();
   trained.frozen_norms = false;
   EXPECT_EQ(count_parameters(trained), 34'014'999 + 53'120);
 }
 
 TEST(RetinaNet, HasTheNamesOfTorchvisions) {
   std::set<std::string> names;
-  for (const WeightMapping& mapping : make_retinanet(published_spec())->weights()) names.insert(mapping.external);
+  for (const WeightMapping& mapping : make_retinanet(published_retinanet_spec())->weights())
+    names.insert(mapping.external);
   for (const char* name : {"backbone.body.conv1.weight", "backbone.body.bn1.running_var",
                            "backbone.body.layer4.2.conv3.weight", "backbone.body.layer2.0.downsample.1.bias",
                            "backbone.fpn.inner_blocks.2.0.weight", "backbone.fpn.layer_blocks.0.0.bias",
@@ -54,7 +55,7 @@ TEST(RetinaNet, HasTheNamesOfTorchvisions) {
 TEST(RetinaNet, HasOutputsForEveryAnchor) {
   for (const ImageSize size : {ImageSize(128), ImageSize(96, 160), ImageSize(32, 64)}) {
     const Bucket batch(2, {{extent_names::height, size.height}, {extent_names::width, size.width}});
-    const Graph graph = make_retinanet(published_spec())->build(batch, Mode::evaluation);
+    const Graph graph = make_retinanet(published_retinanet_spec())->build(batch, Mode::evaluation);
     const std::int64_t anchors = make_anchors(retinanet_anchors, size.height, size.width).count();
     EXPECT_EQ(graph.desc(graph.find_output(tensor_names::class_logits)).shape, (Shape{2, anchors, 91}));
     EXPECT_EQ(graph.desc(graph.find_output(tensor_names::box_deltas)).shape, (Shape{2, anchors, 4}));
@@ -62,7 +63,7 @@ TEST(RetinaNet, HasOutputsForEveryAnchor) {
 }
 
 TEST(RetinaNet, NeedsSidesOfMultiplesOf32Pixels) {
-  RetinaNetSpec spec = published_spec();
+  RetinaNetSpec spec = published_retinanet_spec();
   spec.image_size = ImageSize(64, 100);
   EXPECT_EQ(get_error([&] { make_retinanet(spec)->build(1, Mode::training); }, ExitCode::usage),
             "data.image_size: retinanet_resnet50_fpn needs multiples of 32 px, got 64x100");

@@ -1,6 +1,7 @@
 // Groups of parameters: who belongs to which, and what a training graph leaves out for those that are frozen.
 #include "core/passes/update/parameter_groups.h"
 
+#include "core/base/name_pattern.h"
 #include "core/ops/training/muon_update.h"
 #include "core/passes/memory_plan.h"
 #include "tests/error_message.h"
@@ -16,7 +17,7 @@ namespace {
 using namespace testing;
 
 TEST(ParameterGroups, MatchByStarsAndQuestionMarks) {
-  const auto matches = [](const char* pattern, const char* name) { return pattern_distance(pattern, name) == 0; };
+  const auto matches = [](const char* pattern, const char* name) { return matches_pattern(pattern, name); };
   EXPECT_TRUE(matches("fc.weight", "fc.weight"));
   EXPECT_TRUE(matches("*", "fc.weight"));
   EXPECT_TRUE(matches("layer?.*.weight", "layer4.0.conv1.weight"));
@@ -26,6 +27,8 @@ TEST(ParameterGroups, MatchByStarsAndQuestionMarks) {
   EXPECT_FALSE(matches("layer?.*", "layer10.0.conv1.weight"));
   EXPECT_FALSE(matches("*.weight", "fc.bias"));
   EXPECT_FALSE(matches("", "fc"));
+  EXPECT_TRUE(matches("!fc.*", "conv1.weight"));
+  EXPECT_FALSE(matches("!fc.*", "fc.weight"));
   EXPECT_EQ(pattern_distance("fd.*", "fc.weight"), 1);
   EXPECT_EQ(pattern_distance("abc", ""), 3);
 }

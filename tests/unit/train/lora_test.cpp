@@ -1,0 +1,125 @@
+// Trainings of adapters beside frozen weights.
+#include "core/io/safetensors.h"
+#include "core/passes/optimizer.h"
+#include "core/train/plans/memory_estimate.h"
+#include "tests/unit/train/small_training.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+using Weights = std::map<std::string, std::vector<std::byte>>;
+
+/// A tiny Llama on synthetic tokens.
+Config llama_config() {
+  Config config = gpt2_config();
+  config.model.entry = find_model("llama");
+  config.train.optimizer.lr = 0.01;
+  return config;
+}
+
+Config adapted(Config config) {
+  config.model.lora.rank = 4;
+  return config;
+}
+
+Weights trained_weights(const Config& config) {
+  const TemporaryDirectory directory;
+  train(config, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
+  const SafetensorsFile file(directory.path() / "model.safetensors");
+  Weights weights;
+  for (const NamedTensor& tensor : file.tensors())
+    weights[tensor.name].assign(tensor.bytes.begin(), tensor.bytes.end());
+  return weights;
+}
+
+bool is_adapter(std::string_view name) { return name.find(".lora_") != name.npos; }
+
+TEST(LoraTraining, BeginsAsTheModelAndChangesAdaptersAlone) {
+  for (Config config : {llama_config(), gpt2_config()}) {
+    SCOPED_TRACE(config.model.entry.name);
+    config.model.dropout = 0;
+    config.data.synthetic_samples = config.data.batch_size;  // one batch, in every step
+    const std::vector<double> adapters = losses(adapted(config));
+    EXPECT_EQ(adapters.front(), losses(config).front()) << "B is zero";
+    EXPECT_LT(adapters.back(), adapters.front());
+    Config start = adapted(config);
+    start.train.optimizer.lr = 0;
+    const Weights before = trained_weights(start), after = trained_weights(adapted(config));
+    ASSERT_EQ(before.size(), after.size());
+    for (const auto& [name, bytes] : before) EXPECT_EQ(bytes != after.at(name), is_adapter(name)) << name;
+  }
+}
+
+TEST(LoraTraining, FrozenWeightsHaveNeitherGradientsNorMoments) {
+  const auto elements = [](const Config& config) {
+    std::map<std::string, std::size_t> sizes;
+    for (const auto& [name, bytes] : train_and_save(config).state) sizes[name] = bytes.size() / sizeof(float);
+    return sizes;
+  };
+  const auto sizes = elements(adapted(llama_config()));
+  std::size_t adapters = 0;
+  for (const auto& [name, bytes] : trained_weights(adapted(llama_config()))) {
+    if (is_adapter(name)) adapters += bytes.size() / sizeof(float);
+  }
+  EXPECT_EQ(sizes.at(flat::master), adapters);
+  EXPECT_EQ(sizes.at(flat::moment1), adapters);
+}
+
+MemoryEstimate estimate(const Config& config) {
+  const auto data = open_dataset(data_settings(config), Split::train);
+  const auto model = make_model(config, data->info());
+  const auto backend = make_test_backend();
+  return estimate_memory(step_options(config, DType::bf16, 0), *model, {config.data.batch_size}, backend->kernels());
+}
+
+/// Where every plan reads frozen weights in low precision, nothing keeps them in fp32.
+TEST(LoraTraining, FrozenWeightsAreKeptInLowPrecisionAlone) {
+  for (const AmpLevel level : {AmpLevel::O1, AmpLevel::O2}) {
+    SCOPED_TRACE(enum_name(level));
+    Config config = adapted(llama_config());
+    const std::vector<double> exact = losses(config);
+    config.amp.level = level;
+    config.amp.dtype = AmpDType::bf16;
+    config.eval.every_epochs = 1;
+    config.eval.amp = AmpLevel::O0;
+    const MemoryEstimate both = estimate(config);
+    config.eval.amp = level;
+    const MemoryEstimate low = estimate(config);
+    EXPECT_LT(low.variables, both.variables * 6 / 10);
+    const Outcome outcome = train(config);
+    EXPECT_LT(difference(outcome.result.losses, exact), 0.02);
+    EXPECT_FALSE(outcome.result.evaluations.empty());
+    expect_resumes_exactly(config, 2, 4);
+  }
+}
+
+TEST(LoraTraining, GroupsSetTheRatesOfAdapters) {
+  Config config = adapted(llama_config());
+  config.train.optimizer = {.name = OptimizerKind::sgd, .lr = 0.1, .weight_decay = 0};
+  config.train.groups = {{"*.lora_B.weight"}, {}, {0}, {}};
+  config.train.steps = 2;
+  const Weights frozen = trained_weights(config);
+  for (const auto& [name, bytes] : frozen) {
+    if (!name.ends_with("lora_B.weight")) continue;
+    EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{}; })) << name;
+  }
+}
+
+TEST(LoraTraining, DropoutOfAdaptersIsDrawnAnewInEveryStep) {
+  Config config = adapted(llama_config());
+  const std::vector<double> without = losses(config);
+  config.model.lora.dropout = 0.5;
+  const std::vector<double> with = losses(config);
+  EXPECT_EQ(with.front(), without.front());
+  EXPECT_NE(with.back(), without.back());
+  expect_resumes_exactly(config, 2, 4);
+}
+
+}  // namespace
+}  // namespace ptrain
