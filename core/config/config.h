@@ -120,6 +120,7 @@ struct DataConfig {
   std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
   Padding padding = Padding::max_length;
   std::string vocab;  // vocabulary file
+  ChatTemplate chat_template = ChatTemplate::chatml;
   bool lowercase = true;
   Augmentation augment = Augmentation::automatic;
   bool trivial_augment = false;           // TrivialAugment: one random operation per training image

@@ -47,6 +47,13 @@ struct EnumNames<SampleForm> {
   static constexpr std::array<std::string_view, 5> names{"image", "clip", "text", "table", "tokens"};
 };
 
+/// How a chat becomes one text (data/text/chat_template.h).
+enum class ChatTemplate { chatml, smollm2, qwen2, llama3 };
+template <>
+struct EnumNames<ChatTemplate> {
+  static constexpr std::array<std::string_view, 4> names{"chatml", "smollm2", "qwen2", "llama3"};
+};
+
 enum class DistMode { automatic, parallel_graph, multi_process };
 template <>
 struct EnumNames<DistMode> {

@@ -119,6 +119,9 @@ std::vector<Key> data_keys(const Sources& all) {
       data_key("vocab", &DataConfig::vocab,
                "vocabulary: WordPiece's vocab.txt, a byte-level BPE's vocab.json with merges.txt in the same folder, "
                "tokenizer.json with a BPE, SentencePiece's .model, or a .gguf file"),
+      source_key(all, "chat_template", &DataConfig::chat_template,
+                 "how a chat becomes one text: chatml; smollm2 and qwen2 (ChatML with a system message "
+                 "of their own where a chat has none); llama3 (without the dates that 3.1 adds)"),
       data_key("lowercase", &DataConfig::lowercase,
                "lower-case and strip accents, as uncased WordPiece vocabularies require"),
       data_key("augment", &DataConfig::augment, "augmentation of training images; auto: by source"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/enums.h"
+#include "core/config/config_enums.h"
 #include "core/data/dataset.h"
 #include "core/data/text/text_table.h"
 
@@ -28,9 +29,10 @@ struct DataSettings {
   int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images
   Augmentation augment = Augmentation::automatic;
   ImageOrientation orientation = ImageOrientation::exif;
-  int max_length = 128;                   // tokens per sample, [CLS] and [SEP] included
-  std::string vocab_path = {};            // as open_tokenizer takes it
-  bool lowercase = true;                  // tsv: lower-case and strip accents
+  int max_length = 128;                               // tokens per sample, [CLS] and [SEP] included
+  std::string vocab_path = {};                        // as open_tokenizer takes it
+  ChatTemplate chat_template = ChatTemplate::chatml;  // chat
+  bool lowercase = true;                              // tsv: lower-case and strip accents
   int classes = 0;                        // 0: from the data (2 for synthetic text and tables, 10 for synthetic images)
   int synthetic_samples = 1024;           // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;        // synthetic text and tokens: ids are below this

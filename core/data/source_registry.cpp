@@ -168,6 +168,17 @@ std::vector<DataSourceRow> other_rows() {
                      train_file},
         .targets = {}},
        open_text},
+      {{.name = "chat",
+        .gives = {tokens},
+        .help =
+            "chats to learn the answers of, a line of JSON each, {\"messages\": [{\"role\": system, user or assistant, "
+            "\"content\": ...}, ...]}: data.train_file and data.dev_file in data.path, data.vocab, data.chat_template",
+        .keys = joined(split_file_keys, {"data.vocab", "data.chat_template"}),
+        .required = {{"data.vocab",
+                      "tokenizer.json, vocab.json with merges.txt next to it, SentencePiece's .model or a .gguf file"},
+                     train_file},
+        .targets = {}},
+       open_chat},
       {{.name = "criteo",
         .gives = {table},
         .help = "click logs in Criteo's form, a label, 13 integers and 26 hexadecimal words a line: "

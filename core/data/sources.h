@@ -43,6 +43,12 @@ std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Spl
 /// With masks or annotations, as settings.targets say.
 std::unique_ptr<Dataset> open_synthetic_shapes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
+/// Also throws Error{failed} naming file and line of a chat that is not of the form, or has no answer.
+std::unique_ptr<Dataset> open_chat(const DataSettings& settings, Split split);
+/// Throws Error{usage} where settings.vocab_path is no vocabulary of a language model; the message names the source.
+void require_text_vocabulary(const DataSettings& settings, std::string_view source);
+/// The file of a split, below settings.path. Throws Error{usage} naming the source where no file is set.
+std::filesystem::path find_text_file(const DataSettings& settings, Split split, std::string_view source);
 
 using FoundData = std::optional<DataSettings>;
 /// The size of photos is chosen from twenty of them: their own shorter side if that is up to 64 px and below 224, else

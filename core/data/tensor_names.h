@@ -15,14 +15,15 @@ inline constexpr const char* categorical_features = "categorical_features";  // 
 inline constexpr const char* placements = "placements";  // f32 [N,5], of padded images (data/image/framing.h)
 
 // Targets.
-inline constexpr const char* labels = "labels";              // i32 [N]; -1 marks rows without a sample
-inline constexpr const char* values = "values";              // f32 [N]; NaN marks rows without a sample
-inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class per pixel; -1: none
-inline constexpr const char* annotations = "annotations";    // i64 [N,M,9], objects (data/boxes/annotated_images.h)
-inline constexpr const char* object_masks = "object_masks";  // i32 [N,T], runs of their masks, likewise
-inline constexpr const char* next_tokens = "next_tokens";    // i32 [N*S]; -1 marks tokens without a next one
-inline constexpr const char* mixup_labels = "mixup_labels";  // i32 [N], of the second sample in mixed rows
-inline constexpr const char* mixup_lambda = "mixup_lambda";  // f32 [1], weight of the loss by `labels` then
+inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks rows without a sample
+inline constexpr const char* values = "values";                // f32 [N]; NaN marks rows without a sample
+inline constexpr const char* masks = "masks";                  // i32 [N,H,W], a class per pixel; -1: none
+inline constexpr const char* annotations = "annotations";      // i64 [N,M,9], objects (data/boxes/annotated_images.h)
+inline constexpr const char* object_masks = "object_masks";    // i32 [N,T], runs of their masks, likewise
+inline constexpr const char* next_tokens = "next_tokens";      // i32 [N*S]; -1 marks tokens without a next one
+inline constexpr const char* learnt_tokens = "learnt_tokens";  // i32 [N,S], of chats: 1 for tokens of answers
+inline constexpr const char* mixup_labels = "mixup_labels";    // i32 [N], of the second sample in mixed rows
+inline constexpr const char* mixup_lambda = "mixup_lambda";    // f32 [1], weight of the loss by `labels` then
 
 // Accepted from other programs in place of lengths.
 inline constexpr const char* attention_mask = "attention_mask";  // [N,S], ones for tokens, zeros for the padding

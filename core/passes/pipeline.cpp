@@ -1,6 +1,7 @@
 #include "core/passes/pipeline.h"
 
 #include "core/base/errors.h"
+#include "core/ops/tensor/binary.h"
 #include "core/ops/training/loss_gradient.h"
 #include "core/passes/autodiff.h"
 #include "core/passes/fuse.h"
@@ -49,6 +50,12 @@ FusionPolicy choose_convolution_fusion(const PipelineOptions& options) {
       return [](const FusionChoice&) { return true; };
   }
   return nullptr;
+}
+
+/// The loss times the batch's weight.
+ValueId add_weight(Graph& graph, ValueId loss) {
+  const ValueId weight = graph.add_input(loss_weight, {DType::f32, Shape{}});
+  return graph.add("loss.weighted", std::make_shared<Binary>(BinaryFunction::mul), {loss, weight});
 }
 
 /// Ranks exchange only dense gradients.
@@ -103,8 +110,9 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const ValueId scale = options.loss_scaling
                             ? result.graph.add_state(loss_scale_state, {DType::f32, Shape{LossScaleState::size}})
                             : no_value;
-  const ValueId loss = result.graph.find_output(loss_output);
+  ValueId loss = result.graph.find_output(loss_output);
   invariant(loss != no_value, "the model has no output named loss");
+  if (options.weighted_loss) loss = add_weight(result.graph, loss);
   const bool reproducible = options.distribution && options.distribution->reproducible;
   const int added_up = options.accumulate_steps * (reproducible ? options.distribution->world_size : 1);
   const auto seed_op = std::make_shared<LossGradient>(1.0f / static_cast<float>(added_up));

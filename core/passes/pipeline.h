@@ -16,6 +16,7 @@ namespace ptrain {
 
 inline constexpr const char* loss_output = "loss";
 inline constexpr const char* loss_scale_state = "loss_scale";
+inline constexpr const char* loss_weight = "loss_weight";
 
 struct PipelineOptions {
   Fusion fusion = Fusion::full;
@@ -29,6 +30,7 @@ struct PipelineOptions {
   float average_decay = 0;                   // decay of a moving average of the parameters; 0: no average
   std::optional<std::size_t> early_updates;  // as in OptimizerPassOptions; not where ranks exchange gradients
   int accumulate_steps = 1;
+  bool weighted_loss = false;  // by the input loss_weight f32 []: a batch's weight in its step; 1: as any other's
   std::optional<DistributionOptions> distribution;  // none: a single rank
   std::optional<QuantizationScheme> quantization;   // for a deployed graph
   /// Called with each pass's name and result, already verified.

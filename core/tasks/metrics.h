@@ -54,23 +54,23 @@ class Metrics {
 /// Metrics that count samples and average the losses of batches.
 class CountedMetrics : public Metrics {
  public:
-  /// Adds a batch's mean loss, weighted by its samples; none: unknown.
-  void add_loss(std::optional<double> loss, std::int64_t samples) {
+  /// Adds a batch's mean loss, weighted by its samples or targets; none: unknown.
+  void add_loss(std::optional<double> loss, std::int64_t weight) {
     if (!loss) return;
-    loss_sum_ += *loss * static_cast<double>(samples);
-    loss_samples_ += samples;
+    loss_sum_ += *loss * static_cast<double>(weight);
+    loss_weight_ += weight;
   }
 
   std::vector<double> state() const override {
-    return {static_cast<double>(samples_), loss_sum_, static_cast<double>(loss_samples_)};
+    return {static_cast<double>(samples_), loss_sum_, static_cast<double>(loss_weight_)};
   }
   void merge(std::span<const double> state) override {
     samples_ += std::llround(state[0]);
     loss_sum_ += state[1];
-    loss_samples_ += std::llround(state[2]);
+    loss_weight_ += std::llround(state[2]);
   }
   std::int64_t samples() const override { return samples_; }
-  double mean_loss() const override { return samples_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(samples_); }
+  double mean_loss() const override { return loss_weight_ == 0 ? 0.0 : loss_sum_ / static_cast<double>(loss_weight_); }
 
  protected:
   static constexpr std::size_t state_size = 3;  // derived classes append theirs
@@ -78,11 +78,11 @@ class CountedMetrics : public Metrics {
   void add_samples(std::int64_t samples) { samples_ += samples; }
   /// None where no batch had a loss.
   std::optional<double> known_loss() const {
-    return samples_ > 0 && loss_samples_ > 0 ? std::optional(mean_loss()) : std::nullopt;
+    return samples_ > 0 && loss_weight_ > 0 ? std::optional(mean_loss()) : std::nullopt;
   }
 
  private:
-  std::int64_t samples_ = 0, loss_samples_ = 0;
+  std::int64_t samples_ = 0, loss_weight_ = 0;
   double loss_sum_ = 0;
 };
 

@@ -55,6 +55,9 @@ class Task {
   virtual bool reads_outputs(Mode /*mode*/) const { return true; }
   /// Adds to an evaluated or deployed graph what is computed from the model's outputs, and may replace them by it.
   virtual void postprocess(Graph& /*graph*/) const {}
+  /// Whether samples differ in the number of their targets, all of which weigh the same in a step, whichever
+  /// micro-batch or rank they are in.
+  virtual bool weighs_targets() const { return false; }
   /// Computes targets that samples do not store, for the rows of a batch.
   virtual void collate(Batch& /*batch*/) const {}
 

@@ -100,6 +100,7 @@ DataSettings data_settings(const Config& config) {
   settings.orientation = data.exif_orientation ? ImageOrientation::exif : ImageOrientation::stored;
   settings.max_length = static_cast<int>(data.max_length);
   settings.vocab_path = data.vocab;
+  settings.chat_template = data.chat_template;
   settings.lowercase = data.lowercase;
   settings.classes = static_cast<int>(config.model.classes);
   settings.synthetic_samples = static_cast<int>(data.synthetic_samples);
@@ -173,6 +174,8 @@ PlanOptions plan_options(const Config& config) {
 
 StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks) {
   StepOptions options{configured_task(config), training_options(config, automatic), plan_options(config)};
+  options.passes.weighted_loss =
+      options.task->weighs_targets() && (config.train.accumulate_steps > 1 || exchanging_ranks > 0);
   if (exchanging_ranks == 0) return options;
   DistributionOptions& distribution = options.passes.distribution.emplace();
   distribution.world_size = exchanging_ranks;

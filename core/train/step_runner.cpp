@@ -67,29 +67,61 @@ void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launche
   launched.mine = {};
   launched.weights.clear();
   const std::int64_t micro_batches = counts_.micro_batches(step);
-  for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
-    launch_micro_step(loader, step, micro + 1 == micro_batches ? Pass::update : Pass::backward, launched);
+  if (plans_.options().step.passes.weighted_loss) {
+    launch_weighted(loader, micro_batches, launched);
+  } else {
+    for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
+      const Batch& batch = load(loader, launched);
+      const double weight = accumulates() ? loss_divisor(batch, plans_.class_weights()) : 1.0;
+      launch_micro_step(batch, micro + 1 == micro_batches ? Pass::update : Pass::backward, weight, launched);
+    }
   }
   if (launched.loss_scale != nullptr) launched.loss_scale->start(plans_.variables().at(loss_scale_state).data);
 }
 
-void StepRunner::launch_micro_step(Loader& loader, std::int64_t step, Pass last, StepInFlight& launched) {
-  const auto micro = static_cast<std::int64_t>(launched.weights.size());
-  RankStep& mine = launched.mine;
-  Stopwatch watch;
-  ranks_.note("waiting for data", step + 1);
+const Batch& StepRunner::load(Loader& loader, StepInFlight& launched) {
+  const Stopwatch watch;
+  ranks_.note("waiting for data", launched.step + 1);
   const double begin = clock_.seconds();
   const Batch& batch = mixed(without_padding(loader.next()));
   trace(launched, "waiting for data", begin);
-  mine.reader_seconds += watch.restart();
-  mine.samples += static_cast<double>(batch.count);
+  launched.mine.reader_seconds += watch.seconds();
+  launched.mine.samples += static_cast<double>(batch.count);
+  return batch;
+}
+
+void StepRunner::launch_weighted(Loader& loader, std::int64_t micro_batches, StepInFlight& launched) {
+  std::vector<Batch> batches;
+  std::vector<double> targets;
+  for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
+    batches.push_back(load(loader, launched));
+    targets.push_back(loss_divisor(batches.back(), plans_.class_weights()));
+  }
+  std::array<double, 2> all{std::accumulate(targets.begin(), targets.end(), 0.0), static_cast<double>(micro_batches)};
+  ranks_.add_up(all);
+  const auto [sum, count] = all;
+  for (std::size_t micro = 0; micro < batches.size(); ++micro) {
+    const double weight = sum > 0 ? targets[micro] * count / sum : 1;
+    launch_micro_step(batches[micro], micro + 1 == batches.size() ? Pass::update : Pass::backward, weight, launched);
+  }
+}
+
+void StepRunner::launch_micro_step(const Batch& batch, Pass last, double batch_weight, StepInFlight& launched) {
+  const std::int64_t step = launched.step;
+  const auto micro = static_cast<std::int64_t>(launched.weights.size());
+  RankStep& mine = launched.mine;
+  const Stopwatch watch;
   ranks_.note("forward and backward", step + 1);
-  launched.weights.push_back(accumulates() ? loss_divisor(batch, plans_.class_weights()) : 1.0);
+  launched.weights.push_back(batch_weight);
   PlanSet::Member& member = plan_for(batch, last, mine);
   Plan& plan = member.plan;
   const double fed = clock_.seconds();
   feed(plan, batch);
   feed_step(plan, step, micro);
+  if (plan.has_input(loss_weight)) {
+    const auto fed_weight = static_cast<float>(batch_weight);
+    plan.write_input(loss_weight, &fed_weight, sizeof fed_weight);
+  }
   if (accumulates()) feed_weights(plan, launched.weights, last);
   trace(launched, "feeding the batch", fed);
   run_plan(plan, last, launched);
@@ -181,7 +213,8 @@ void StepRunner::feed_step(Plan& plan, std::int64_t step, std::int64_t micro) co
 /// weight; here they weigh relative to the first, and the last one's factor corrects for their sum.
 void StepRunner::feed_weights(Plan& plan, std::span<const double> weights, Pass last) const {
   std::array<float, 2> fed{1, 1};
-  if (!ranks_.several() && weights.front() > 0) {
+  const bool weighted = plan.has_input(loss_weight);  // by the graph itself
+  if (!ranks_.several() && !weighted && weights.front() > 0) {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0) / weights.front();
     fed[0] = static_cast<float>(weights.back() / weights.front());
     if (last == Pass::update) fed[1] = static_cast<float>(static_cast<double>(train_.accumulate_steps) / sum);
@@ -218,8 +251,10 @@ void StepRunner::finish(StepInFlight& launched) {
 void StepRunner::read_losses(StepInFlight& launched) const {
   const Stopwatch watch;
   std::vector<double>& weights = launched.weights;
-  if (ranks_.several()) std::ranges::fill(weights, 1.0);
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  const bool weighted = plans_.options().step.passes.weighted_loss;  // relative to a mean micro-batch of all ranks
+  if (ranks_.several() && !weighted) std::ranges::fill(weights, 1.0);
+  const double sum =
+      weighted ? static_cast<double>(weights.size()) : std::accumulate(weights.begin(), weights.end(), 0.0);
   const auto part = [&](Readback& readback, std::size_t micro) {
     float loss = 0;
     std::memcpy(&loss, readback.finish().data(), sizeof loss);

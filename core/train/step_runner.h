@@ -55,7 +55,7 @@ class StepRunner {
     double waited_before = 0;  // Ranks::waited_seconds
     double started = 0;        // on `clock_`
     bool traced = false;
-    std::vector<double> weights;                    // by micro-batch, see loss_divisor()
+    std::vector<double> weights;                    // by micro-batch, see loss_divisor(), or relative to a mean one's
     std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
     std::vector<std::unique_ptr<Readback>> terms;   // by micro-batch, then by loss if there are several
     std::vector<double> term_means;                 // over the micro-batches
@@ -63,7 +63,12 @@ class StepRunner {
   };
 
   void launch(Loader& loader, std::int64_t step, StepInFlight& launched);
-  void launch_micro_step(Loader& loader, std::int64_t step, Pass last, StepInFlight& launched);
+  /// The next micro-batch, valid until the next call.
+  const Batch& load(Loader& loader, StepInFlight& launched);
+  /// Loads all micro-batches of a step before it launches the first: their weights are by the targets of the whole
+  /// step.
+  void launch_weighted(Loader& loader, std::int64_t micro_batches, StepInFlight& launched);
+  void launch_micro_step(const Batch& batch, Pass last, double batch_weight, StepInFlight& launched);
   /// The plan for a batch, compiled now if it is the first of its kind; notes in `mine` if it is not yet ready to run
   /// the phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Pass last, RankStep& mine);

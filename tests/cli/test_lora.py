@@ -1,4 +1,4 @@
-"""Adapters: training beside frozen weights, PEFT's files in and out, merging."""
+"""Adapters: training beside frozen weights, PEFT's files in and out, merging; chats as what is learnt."""
 import json
 import struct
 import unittest
@@ -126,6 +126,21 @@ class Lora(ProgramTest):
         self.assert_one_line_error(self.adapt("x", "-o", f"model.lora.weights={folder}"), 1, "adapter_config.json")
         self.assert_one_line_error(self.adapt("x", "-o", "model.lora.rank=2", "-o", "model.lora.targets=[qproj]"), 2,
                                    'model.lora.targets: "qproj" matches no linear layer of llama')
+
+    def test_chats_are_learnt_by_their_answers(self):
+        lines = [json.dumps({"messages": [{"role": "user", "content": "the cat"},
+                                          {"role": "assistant", "content": "sees a bird"}]}) for _ in range(32)]
+        (self.folder / "chats.jsonl").write_text("\n".join(lines) + "\n")
+        chat = ("-o", "data.source=chat", "-o", "data.train_file=chats.jsonl", "-o", "data.dev_file=chats.jsonl", "-o",
+                "data.max_length=128", "-o", "model.lora.rank=4", "-o", "eval.every_epochs=1")
+        self.done(self.train("base", "-o", "train.steps=1"))
+        self.done(self.adapt("chat", *chat, "-o", "train.steps=20", "-o", "train.log_every_steps=1"))
+        self.assertLess(self.losses("chat")[-1], 0.8 * self.losses("chat")[0])
+        with open(self.folder / "chats.jsonl", "a") as file:
+            file.write('{"messages": [{"role": "user", "content": "the cat"}]}\n')
+        self.assert_one_line_error(self.adapt("x", *chat), 1, "chats.jsonl:33: messages: none is of the role assistant")
+        self.assert_one_line_error(self.adapt("x", *chat, "-o", "data.chat_template=jinja"), 2, "data.chat_template")
+        self.assert_one_line_error(self.adapt("x", *chat, "-o", "data.vocab="), 2, "data.vocab")
 
 
 if __name__ == "__main__":

@@ -17,16 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using Ids = std::vector<std::int32_t>;
 
-fs::path text_path(const DataSettings& settings, Split split) {
-  const bool train = split == Split::train;
-  const std::string& name = train ? settings.train_file : settings.dev_file;
-  if (name.empty()) {
-    fail_usage("data.{}: required by data.source text: a text file's name below data.path",
-               train ? "train_file" : "dev_file");
-  }
-  return fs::path(settings.path) / name;
-}
-
 /// Ends of the parts of `text` that are tokenised in parallel; each part is whole lines.
 std::vector<std::size_t> part_ends(std::string_view text) {
   constexpr std::size_t part_bytes = 1 << 18;
@@ -70,7 +60,7 @@ Ids encode_text(const Tokenizer& tokenizer, std::string_view text) {
 
 class RunningText final : public Dataset {
  public:
-  RunningText(const DataSettings& settings, Split split) : file_(text_path(settings, split).string()) {
+  RunningText(const DataSettings& settings, Split split) : file_(find_text_file(settings, split, "text").string()) {
     const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings.vocab_path, TextCase::keep);
     info_ = tokens_info(settings.max_length, tokenizer->vocab_size());
     const DecodedText decoded = decode_text(read_file(file_), file_, settings.encoding);
@@ -107,15 +97,28 @@ class RunningText final : public Dataset {
 
 }  // namespace
 
+fs::path find_text_file(const DataSettings& settings, Split split, std::string_view source) {
+  const bool train = split == Split::train;
+  const std::string& name = train ? settings.train_file : settings.dev_file;
+  if (name.empty()) {
+    fail_usage("data.{}: required by data.source {}: a file's name below data.path", train ? "train_file" : "dev_file",
+               source);
+  }
+  return fs::path(settings.path) / name;
+}
+
+void require_text_vocabulary(const DataSettings& settings, std::string_view source) {
+  constexpr std::array<std::string_view, 3> endings{".json", ".model", ".gguf"};
+  if (std::ranges::find(endings, fs::path(settings.vocab_path).extension().string()) != endings.end()) return;
+  fail_usage(
+      "data.vocab: {}: data.source {} needs a byte-level BPE's vocab.json with merges.txt next to it, a "
+      "tokenizer.json, SentencePiece's .model or a .gguf file",
+      quoted_name(settings.vocab_path), source);
+}
+
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split) {
   require_path(settings, "text");
-  constexpr std::array<std::string_view, 3> endings{".json", ".model", ".gguf"};
-  if (std::ranges::find(endings, fs::path(settings.vocab_path).extension().string()) == endings.end()) {
-    fail_usage(
-        "data.vocab: {}: data.source text needs a byte-level BPE's vocab.json with merges.txt next to it, a "
-        "tokenizer.json, SentencePiece's .model or a .gguf file",
-        quoted_name(settings.vocab_path));
-  }
+  require_text_vocabulary(settings, "text");
   return std::make_unique<RunningText>(settings, split);
 }
 

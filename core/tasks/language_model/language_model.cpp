@@ -40,6 +40,12 @@ void LanguageModel::collate(Batch& batch) const {
   for (std::int64_t row = 0; row < batch.count; ++row) {
     const auto length = static_cast<std::size_t>(lengths[static_cast<std::size_t>(row)]);
     std::ranges::copy(ids.row<std::int32_t>(row).subspan(1, length - 1), next.row<std::int32_t>(row).begin());
+    if (!batch.has(tensor_names::learnt_tokens)) continue;
+    const auto learnt = std::as_const(batch).at(tensor_names::learnt_tokens).row<std::int32_t>(row);
+    const std::span<std::int32_t> targets = next.row<std::int32_t>(row);
+    for (std::size_t i = 1; i < length; ++i) {
+      if (learnt[i] == 0) targets[i - 1] = ignored_label;
+    }
   }
 }
 

@@ -20,7 +20,8 @@ class LanguageModel final : public Task {
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   /// A deployed model generates the continuation of a text.
   bool predicts_samples() const override { return false; }
-  /// Sets each row's targets to its tokens, shifted by one.
+  bool weighs_targets() const override { return true; }
+  /// Sets each row's targets to its tokens, shifted by one; of chats, to those that are learnt.
   void collate(Batch& batch) const override;
 };
 

@@ -1,5 +1,7 @@
 #include "core/tasks/language_model/language_model_metrics.h"
 
+#include "core/tasks/loss_divisor.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +13,7 @@ std::vector<MetricInfo> LanguageModelMetrics::infos() {
 
 void LanguageModelMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& /*scores*/) {
   add_samples(batch.count);
-  add_loss(loss.value(), batch.count);
+  add_loss(loss.value(), std::llround(loss_divisor(batch, {})));
 }
 
 std::vector<MetricValue> LanguageModelMetrics::values() const {
