@@ -13,6 +13,7 @@
   OP(adaptive_avg_pool2d)           \
   OP(adaptive_avg_pool2d_grad)      \
   OP(add)                           \
+  OP(append_cache)                  \
   OP(attention)                     \
   OP(attention_grad)                \
   OP(avg_pool2d)                    \
@@ -32,6 +33,7 @@
   OP(binary_grad)                   \
   OP(blur_pool2d)                   \
   OP(blur_pool2d_grad)              \
+  OP(cached_attention)              \
   OP(cast)                          \
   OP(compare)                       \
   OP(concat)                        \

@@ -69,6 +69,11 @@ inline void require_offsets(const TensorDesc& desc) {
           "offsets: expected i32 [B+1], got {}", desc.to_string());
 }
 
+/// Checks the number of tokens [B] of packed sequences that were computed before, which these continue.
+inline void require_past(const TensorDesc& desc, const TensorDesc& offsets) {
+  require_desc(desc, {DType::i32, Shape{offsets.shape[0] - 1}}, "past");
+}
+
 /// All axes but the last.
 inline Shape leading_shape(const Shape& shape) {
   require(shape.rank() >= 1, "expected at least one axis");

@@ -76,6 +76,23 @@ TEST(BertEmbedding, CountsPositionsInEachPackedSequence) {
   check_op(c);
 }
 
+TEST(BertEmbedding, ContinuesSequences) {
+  OpCase c;
+  c.op = std::make_shared<BertEmbedding>();
+  c.inputs = {tensor(DType::i32, Shape{4}, {4, 0, 2, 3}), tensor(DType::i32, Shape{4}, {0, 0, 1, 0}),
+              random_tensor(DType::f32, Shape{7, 33}, 1), random_tensor(DType::f32, Shape{6, 33}, 2),
+              random_tensor(DType::f32, Shape{2, 33}, 3), get_offsets({2, 0, 1}),  // and a token of no sequence
+              tensor(DType::i32, Shape{3}, {4, 3, 0})};
+  c.reference = [](const std::vector<HostTensor>& in) {
+    std::vector<double> y(4 * 33);
+    add_rows(in[2], {4, 0, 2}, y);
+    add_rows(in[3], {4, 5, 0}, y);
+    add_rows(in[4], {0, 0, 1}, y);
+    return std::vector<std::vector<double>>{y};
+  };
+  check_op(c);
+}
+
 TEST(BertEmbedding, RefusesSequencesLongerThanItsPositions) {
   const std::vector<TensorDesc> inputs{{DType::i32, Shape{1, 9}},
                                        {DType::i32, Shape{1, 9}},

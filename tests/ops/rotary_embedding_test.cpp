@@ -48,6 +48,14 @@ TEST(RotaryTable, CountsPositionsFromTheStartOfEverySequence) {
   expect_table(attributes, {packed, get_offsets(lengths)}, get_positions(lengths, 80));
 }
 
+TEST(RotaryTable, ContinuesSequences) {
+  const RotaryAttributes attributes{.depth = 10, .theta = 500};
+  expect_table(attributes,
+               {tensor(DType::i32, Shape{5}, std::vector<double>(5)), get_offsets({2, 0, 1}),
+                tensor(DType::i32, Shape{3}, {70, 4, 0})},
+               {70, 71, 0, 0, 0});
+}
+
 TEST(RotaryTable, ScalesFrequencies) {
   RotaryAttributes attributes{.depth = 64, .theta = 500000};
   const std::vector<float> plain = rotary_frequencies(attributes);

@@ -16,7 +16,6 @@ void require_table(const TensorDesc& desc, const char* what) {
 
 /// Checks ids, token types and, for packed sequences, the offsets in input `offsets`.
 void check_tokens(std::span<const TensorDesc> inputs, std::size_t offsets) {
-  require_count(inputs, offsets, offsets + 1);
   const TensorDesc& ids = inputs[BertEmbedding::ids];
   require_ids(ids, "ids");
   require_desc(inputs[BertEmbedding::token_types], ids, "token_types");
@@ -61,7 +60,9 @@ std::string BertEmbedding::attributes() const {
 }
 
 std::vector<TensorDesc> BertEmbedding::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, offsets, past + 1);
   check_tokens(inputs, offsets);
+  if (inputs.size() > past) require_past(inputs[past], inputs[offsets]);
   require_table(inputs[word], "word");
   for (const Input i : {position, token_type}) {
     require_table(inputs[i], i == position ? "position" : "token_type");
@@ -96,6 +97,7 @@ std::string BertEmbeddingGrad::attributes() const {
 }
 
 std::vector<TensorDesc> BertEmbeddingGrad::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, offsets, offsets + 1);
   check_tokens(inputs, offsets);
   require(inputs[dy].dtype == DType::f32, "dy: expected f32, got {}", inputs[dy].to_string());
   require(leading_shape(inputs[dy].shape) == inputs[ids].shape, "dy {} does not fit ids {}", inputs[dy].to_string(),

@@ -43,12 +43,13 @@ class EmbeddingGrad final : public Op {
 
 /// inputs:  ids i32 [B, S], or packed [T]; token_types i32 like ids; word [V, H]; position [P, H], P >= first_position
 /// + S;
-///          token_type [K, H]; offsets i32 [B+1] of packed sequences: see require_offsets.
-/// outputs: y [B, S, H] or [T, H] = word[ids] + position[first_position + 0..S-1 in each sequence] +
+///          token_type [K, H]; offsets i32 [B+1] of packed sequences: see require_offsets; past i32 [B], see
+///          require_past (optional, without a gradient).
+/// outputs: y [B, S, H] or [T, H] = word[ids] + position[first_position + past + 0..S-1 in each sequence] +
 /// token_type[token_types]; 0 after the last packed sequence.
 class BertEmbedding final : public Op {
  public:
-  enum Input { ids, token_types, word, position, token_type, offsets };
+  enum Input { ids, token_types, word, position, token_type, offsets, past };
   /// `first_position`: the row of a sequence's first token.
   explicit BertEmbedding(std::int64_t first_position = 0) : first_position_(first_position) {}
   std::int64_t first_position() const { return first_position_; }

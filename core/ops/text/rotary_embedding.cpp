@@ -61,11 +61,12 @@ std::string RotaryTable::attributes() const {
 }
 
 std::vector<TensorDesc> RotaryTable::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 1, 2);
+  require_count(inputs, 1, 3);
   const bool packed = inputs.size() > offsets;
   require(inputs[ids].dtype == DType::i32 && inputs[ids].shape.rank() == (packed ? 1 : 2),
           "ids: expected i32 {}, got {}", packed ? "[T] with offsets" : "[B,S]", inputs[ids].to_string());
   if (packed) require_offsets(inputs[offsets]);
+  if (inputs.size() > past) require_past(inputs[past], inputs[offsets]);
   return {{DType::f32, Shape{inputs[ids].shape[-1], attributes_.depth}}};
 }
 

@@ -29,12 +29,12 @@ struct RotaryAttributes {
 std::vector<float> rotary_frequencies(const RotaryAttributes& attributes);
 
 /// inputs:  ids i32 [B, S], or packed [T], of which only the shape counts; offsets i32 [B+1] of packed sequences: see
-///          require_offsets.
+///          require_offsets; past i32 [B], see require_past (optional).
 /// outputs: table f32 [S, D] or [T, D]: each token's cosines of its D/2 angles and then their sines. Positions begin at
-///          0 in every sequence; tokens after the last packed one have position 0.
+///          `past`, or 0, in every sequence; tokens after the last packed one have position 0.
 class RotaryTable final : public OpWith<RotaryAttributes> {
  public:
-  enum Input { ids, offsets };
+  enum Input { ids, offsets, past };
   explicit RotaryTable(RotaryAttributes attributes);
 
   std::string_view type() const override { return "rotary_table"; }

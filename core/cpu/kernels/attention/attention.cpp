@@ -5,31 +5,11 @@
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/f16_staging.h"
 #include "core/cpu/kernels/attention/attention_operands.h"
-#include "core/ops/math/exp.h"
 
 #include <cmath>
 
 namespace ptrain::cpu {
 namespace {
-
-/// Replaces a row of scores by exp(scale * (score - largest)), and returns their sum.
-float exp_row(float* scores, std::int64_t keys, std::int64_t padded, float scale, float largest) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (std::int64_t k = 0; k < keys; ++k) {
-    scores[k] = fast_exp(scale * (scores[k] - largest));
-    sum += scores[k];
-  }
-  std::fill(scores + keys, scores + padded, 0.0f);
-  return sum;
-}
-
-float find_largest(const float* scores, std::int64_t keys, float start) {
-  float largest = start;
-#pragma omp simd reduction(max : largest)
-  for (std::int64_t k = 0; k < keys; ++k) largest = scores[k] > largest ? scores[k] : largest;
-  return largest;
-}
 
 class AttentionKernel final : public Kernel {
   using Op = Attention;

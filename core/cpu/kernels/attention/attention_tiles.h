@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/cpu/simd/dropout_factors.h"
 #include "core/cpu/simd/small_gemm.h"
+#include "core/ops/math/exp.h"
 #include "core/ops/math/sequences.h"
 #include "core/ops/text/attention.h"
 
@@ -92,6 +93,26 @@ void for_heads(const AttentionShape& s, std::int64_t heads, std::int64_t threads
 /// The dropout factors of a tile of scores whose rows are `ld` floats apart.
 void tile_factors(const DropoutMask& mask, const AttentionShape& s, std::int64_t first_row, std::int64_t rows,
                   std::int64_t first_key, std::int64_t keys, std::int64_t ld, float* factors);
+
+/// Replaces a row of scores by exp(scale * (score - largest)), and returns their sum.
+inline float exp_row(float* scores, std::int64_t keys, std::int64_t padded, float scale, float largest) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t k = 0; k < keys; ++k) {
+    scores[k] = fast_exp(scale * (scores[k] - largest));
+    sum += scores[k];
+  }
+  std::fill(scores + keys, scores + padded, 0.0f);
+  return sum;
+}
+
+/// The largest of a row of scores and `start`.
+inline float find_largest(const float* scores, std::int64_t keys, float start) {
+  float largest = start;
+#pragma omp simd reduction(max : largest)
+  for (std::int64_t k = 0; k < keys; ++k) largest = scores[k] > largest ? scores[k] : largest;
+  return largest;
+}
 
 /// Calls body(first, count) on tiles of `size` that cover [0, total).
 template <typename Body>

@@ -1,0 +1,142 @@
+#include "core/ops/text/cached_attention.h"
+
+#include "tests/ops/op_case.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ptrain::testing {
+namespace cached_attention_test {
+
+using Input = AppendCache::Input;
+
+struct Problem {
+  CacheAttributes attributes;
+  std::int64_t depth, capacity;
+  std::vector<double> slots, past, tokens;  // of each sequence
+};
+
+constexpr std::int64_t spare_tokens = 3;  // after the last sequence
+
+std::vector<HostTensor> make_inputs(const Problem& p, DType dtype, DType cache_dtype) {
+  const auto batch = static_cast<std::int64_t>(p.slots.size());
+  const HostTensor offsets = get_offsets(p.tokens);
+  const auto tokens = static_cast<std::int64_t>(offsets.values.back()) + spare_tokens;
+  const CacheAttributes& a = p.attributes;
+  const std::int64_t slots = static_cast<std::int64_t>(*std::max_element(p.slots.begin(), p.slots.end())) + 1;
+  const Shape cache{slots, a.kv_heads, p.capacity, p.depth};
+  return {random_tensor(dtype, Shape{tokens, (a.heads + 2 * a.kv_heads) * p.depth}, 1, -1.5, 1.5),
+          random_tensor(cache_dtype, cache, 2, -1.5, 1.5),
+          random_tensor(cache_dtype, cache, 3, -1.5, 1.5),
+          tensor(DType::i32, Shape{batch}, p.slots),
+          offsets,
+          tensor(DType::i32, Shape{batch}, p.past)};
+}
+
+/// Calls body(token, slot, position) for each token of a sequence.
+template <typename Body>
+void for_tokens(const Problem& p, Body&& body) {
+  std::size_t token = 0;
+  for (std::size_t b = 0; b < p.slots.size(); ++b)
+    for (double i = 0; i < p.tokens[b]; ++i) {
+      body(token++, static_cast<std::size_t>(p.slots[b]), static_cast<std::size_t>(p.past[b] + i));
+    }
+}
+
+std::vector<double> attend(const Problem& p, const std::vector<HostTensor>& in) {
+  const auto heads = static_cast<std::size_t>(p.attributes.heads);
+  const auto kv_heads = static_cast<std::size_t>(p.attributes.kv_heads);
+  const auto depth = static_cast<std::size_t>(p.depth), capacity = static_cast<std::size_t>(p.capacity);
+  const std::size_t width = (heads + 2 * kv_heads) * depth;
+  std::vector<double> out(in[Input::qkv].values.size() / width * heads * depth);
+  for_tokens(p, [&](std::size_t token, std::size_t slot, std::size_t position) {
+    for (std::size_t h = 0; h < heads; ++h) {
+      const auto at = [&](std::size_t k, std::size_t d) {
+        return ((slot * kv_heads + h / (heads / kv_heads)) * capacity + k) * depth + d;
+      };
+      std::vector<double> weights(position + 1);
+      double sum = 0;
+      for (std::size_t k = 0; k <= position; ++k) {
+        double dot = 0;
+        for (std::size_t d = 0; d < depth; ++d) {
+          dot += in[Input::qkv].values[token * width + h * depth + d] * in[Input::keys].values[at(k, d)];
+        }
+        sum += weights[k] = std::exp(dot / std::sqrt(static_cast<double>(depth)));
+      }
+      for (std::size_t k = 0; k <= position; ++k)
+        for (std::size_t d = 0; d < depth; ++d) {
+          out[(token * heads + h) * depth + d] += weights[k] / sum * in[Input::values].values[at(k, d)];
+        }
+    }
+  });
+  return out;
+}
+
+/// Of different lengths, one without a token, one that begins; not in the order of their slots. Longer than a chunk.
+const Problem texts{{6, 2}, 16, 300, {2, 0, 4, 3}, {290, 5, 0, 127}, {1, 0, 4, 2}};
+
+TEST(AppendCache, WritesKeysAndValuesAtTheirPositionsAndNothingElse) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const DType cache_dtype : {DType::f32, DType::bf16}) {
+      std::vector<HostTensor> inputs = make_inputs(texts, dtype, cache_dtype);
+      std::vector<double> expected[]{inputs[Input::keys].values, inputs[Input::values].values};
+      for_tokens(texts, [&](std::size_t token, std::size_t slot, std::size_t position) {
+        for (std::size_t part = 0; part < 2; ++part)
+          for (std::size_t h = 0; h < 2; ++h)
+            for (std::size_t d = 0; d < 16; ++d) {
+              const double value = inputs[Input::qkv].values[token * 160 + 96 + (part * 2 + h) * 16 + d];
+              expected[part][((slot * 2 + h) * 300 + position) * 16 + d] = round_to(cache_dtype, value);
+            }
+      });
+      const std::vector<HostTensor> outputs = run_op(std::make_shared<AppendCache>(texts.attributes), inputs);
+      EXPECT_EQ(outputs[0].values, inputs[Input::qkv].values);
+      EXPECT_EQ(inputs[Input::keys].values, expected[0]);
+      EXPECT_EQ(inputs[Input::values].values, expected[1]);
+    }
+  }
+}
+
+void check(const Problem& p, DType dtype, DType cache_dtype) {
+  check_op({.op = std::make_shared<CachedAttention>(p.attributes),
+            .inputs = make_inputs(p, dtype, cache_dtype),
+            .reference = [&](const auto& in) { return std::vector<std::vector<double>>{attend(p, in)}; }});
+}
+
+TEST(CachedAttention, AgreesWithReferenceInEveryDtype) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    for (const DType cache_dtype : {DType::f32, DType::bf16, DType::f16}) check(texts, dtype, cache_dtype);
+  }
+}
+
+TEST(CachedAttention, TakesHeadsOfAnyDepthAndLengthsAroundTheChunks) {
+  check({{3, 3}, 21, 130, {0, 1, 2}, {0, 126, 0}, {1, 3, 130}}, DType::f32, DType::f32);
+  check({{9, 3}, 64, 385, {0, 1, 2}, {127, 255, 383}, {2, 1, 2}}, DType::bf16, DType::bf16);
+}
+
+/// Other texts of the batch, and how many, change no bit.
+TEST(CachedAttention, DoesNotDependOnTheBatch) {
+  std::vector<HostTensor> inputs = make_inputs(texts, DType::f32, DType::f32);
+  const auto op = std::make_shared<CachedAttention>(texts.attributes);
+  const std::vector<double> all = run_op(op, inputs)[0].values;
+  std::vector<HostTensor> alone = inputs;
+  alone[Input::slots] = tensor(DType::i32, Shape{1}, {2});
+  alone[Input::offsets] = get_offsets({1});
+  alone[Input::past] = tensor(DType::i32, Shape{1}, {290});
+  const std::vector<double> one = run_op(op, alone)[0].values;
+  EXPECT_TRUE(std::equal(all.begin(), all.begin() + 96, one.begin()));
+  EXPECT_EQ(std::count(one.begin() + 96, one.end(), 0.0), static_cast<std::ptrdiff_t>(one.size()) - 96);
+}
+
+TEST(CachedAttention, RefusesACacheOfOtherHeads) {
+  std::vector<TensorDesc> descs;
+  for (const HostTensor& input : make_inputs(texts, DType::f32, DType::f32)) descs.push_back(input.desc);
+  EXPECT_NO_THROW(CachedAttention({6, 2}).infer(descs));
+  EXPECT_THROW(CachedAttention({8, 1}).infer(descs), std::invalid_argument);
+  descs[Input::slots] = {DType::i32, Shape{3}};
+  EXPECT_THROW(CachedAttention({6, 2}).infer(descs), std::invalid_argument);
+}
+
+}  // namespace cached_attention_test
+}  // namespace ptrain::testing
