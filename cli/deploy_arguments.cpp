@@ -8,6 +8,13 @@
 #include "models/model_registry.h"
 
 namespace ptrain {
+
+enum class CacheDtype { automatic, fp32, bf16, fp16 };
+template <>
+struct EnumNames<CacheDtype> {
+  static constexpr std::array<std::string_view, 4> names{"auto", "fp32", "bf16", "fp16"};
+};
+
 namespace {
 
 std::filesystem::path find_model_folder(const std::string& argument) {
@@ -33,6 +40,27 @@ void add_column_options(CLI::App& command, InferenceDataOptions& options) {
       ->type_name("NAME");
   command.add_option("--label-column", options.label_column, "tables: column of the labels, named as in the first row")
       ->type_name("NAME");
+}
+
+CLI::Option* add_cache_option(CLI::App& command, std::string& dtype) {
+  return command
+      .add_option("--kv-cache-dtype", dtype, "precision in which a text's keys and values are kept; auto: as --amp")
+      ->capture_default_str()
+      ->type_name("auto|fp32|bf16|fp16");
+}
+
+DType cache_dtype(const AmpOptions& amp, const std::string& dtype) {
+  switch (parse_choice<CacheDtype>("--kv-cache-dtype", dtype)) {
+    case CacheDtype::automatic:
+      return amp.level == AmpLevel::O0 ? DType::f32 : amp.dtype;
+    case CacheDtype::fp32:
+      return DType::f32;
+    case CacheDtype::bf16:
+      return DType::bf16;
+    case CacheDtype::fp16:
+      return DType::f16;
+  }
+  return DType::f32;
 }
 
 void DeployArguments::add_to(CLI::App& command) {

@@ -22,6 +22,11 @@ LoadedModel open_model(const std::string& argument, const std::string& adapter);
 /// Adds --column and --label-column, which name the columns of input tables.
 void add_column_options(CLI::App& command, InferenceDataOptions& options);
 
+/// Adds --kv-cache-dtype.
+CLI::Option* add_cache_option(CLI::App& command, std::string& dtype);
+/// The value of that option: by default the precision that attention computes in. Throws Error{usage}.
+DType cache_dtype(const AmpOptions& amp, const std::string& dtype);
+
 /// Deployment options shared by infer and bench infer.
 struct DeployArguments {
   std::string model;

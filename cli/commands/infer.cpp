@@ -32,6 +32,7 @@ struct InferArguments {
   std::string masks, boxes, coco_results;
   std::string progress = "auto";
   GenerationOptions generation;
+  std::string cache_dtype = "auto";
 };
 
 /// "accuracy: 0.9000 top-1 of 120 inputs with a known class (majority class 0.6000)"
@@ -111,16 +112,12 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = make_deploy_options(static_cast<std::int64_t>(prompts.size()), opened,
                                               backend->kernels().preferred_low_precision(), arguments);
-  const auto longest =
-      std::max_element(prompts.begin(), prompts.end(), [](auto& a, auto& b) { return a.size() < b.size(); });
-  // A token has at least one byte.
-  options.max_length =
-      std::min(options.max_length, static_cast<std::int64_t>(longest->size()) + arguments.generation.tokens);
-  TextGenerator generator(opened, *backend, options);
+  options.cache = CacheOptions{.dtype = cache_dtype(options.amp, arguments.cache_dtype)};
+  TextGenerator generator(opened, *backend, options, prompts, arguments.generation);
   fmt::print("{}", generation_header(format));
   std::int64_t tokens = 0, full = 0;
   const Stopwatch watch;
-  generator.run(prompts, arguments.generation, [&](const Generation& one) {
+  generator.run([&](const Generation& one) {
     tokens += one.tokens;
     full += one.is_full ? 1 : 0;
     fmt::print("{}", generation_line(format, one));
@@ -173,20 +170,43 @@ void infer(const InferArguments& arguments) {
   fail("{} of {} inputs could not be read; the first: {}", report.unread.size(), inputs->size(), report.unread.front());
 }
 
-void add_generation_options(CLI::App& command, GenerationOptions& options) {
+void add_generation_options(CLI::App& command, InferArguments& arguments) {
   const char* group = "Text generation";
+  GenerationOptions& options = arguments.generation;
+  SamplingOptions& sampling = options.sampling;
   command.add_option("--tokens", options.tokens, "largest number of new tokens per prompt")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--top-k", options.top_k, "number of most likely tokens to sample from; 0: all")
+  command.add_option("--top-k", sampling.top_k, "number of most likely tokens to sample from; 0: all")
       ->capture_default_str()
       ->group(group);
-  command.add_option("--temperature", options.temperature, "divisor of logits; 0: always the most likely token")
+  command.add_option("--top-p", sampling.top_p, "of the most likely tokens, as few as reach this probability together")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--min-p", sampling.min_p, "only tokens with at least this share of the likeliest one's probability")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--repetition-penalty", sampling.repetition_penalty,
+                  "divides the logits of tokens that the text has, and multiplies negative ones; 1: none")
+      ->check(CLI::Range(0.01, 100.0))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--temperature", sampling.temperature, "divisor of logits; 0: always the most likely token")
       ->check(CLI::Range(0.0, 100.0))
       ->capture_default_str()
       ->group(group);
-  command.add_option("--seed", options.seed, "seed of sampling")->capture_default_str()->group(group);
+  command.add_option("--seed", sampling.seed, "seed of sampling")->capture_default_str()->group(group);
+  command.add_option("--stop", options.stops, "text before which a text ends; may be repeated")
+      ->check([](const std::string& text) { return text.empty() ? "expected a text, got an empty one" : ""; })
+      ->type_name("TEXT")
+      ->allow_extra_args(false)
+      ->group(group);
+  add_cache_option(command, arguments.cache_dtype)->group(group);
 }
 
 }  // namespace
@@ -214,7 +234,7 @@ void add_infer_command(CLI::App& program) {
   command->add_flag_callback(
       "--json", [arguments] { arguments->format = "jsonl"; }, "same as --format jsonl");
   add_column_options(*command, arguments->options);
-  add_generation_options(*command, arguments->generation);
+  add_generation_options(*command, *arguments);
   command->add_option("--report", arguments->report, "metrics, confusion matrix and worst errors as JSON")
       ->type_name("FILE");
   command

@@ -33,6 +33,8 @@ inline constexpr const char* offsets = "sequence_offsets";  // i32 [N+1], packed
                                                             // the end of the last
 inline constexpr const char* last_tokens = "last_tokens";   // i32 [N+1], packed: last token of each sequence, and 0
                                                             // at the end
+inline constexpr const char* cache_slots = "cache_slots";   // i32 [N], with a cache: where each text's keys are kept
+inline constexpr const char* past = "past_lengths";         // i32 [N], likewise: tokens that were read before
 inline constexpr const char* anchor_matches = "anchor_matches";  // i32 [N,A], the object of each anchor, or BoxMatch
 inline constexpr const char* object_boxes = "object_boxes";      // f32 [N,M,6], as detections, of those that are learnt
 inline constexpr const char* mask_ranges =

@@ -1,4 +1,3 @@
-// Each token costs a pass over its whole text: there is no key-value cache.
 #include "core/infer/generation.h"
 
 #include "core/base/errors.h"
@@ -14,33 +13,51 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 namespace ptrain {
 namespace {
 
 constexpr std::size_t shown_of_prompts = 60;  // bytes, in messages
 
+std::string shown(const std::string& prompt) { return quoted_name(prompt.substr(0, shown_of_prompts)); }
+
+std::vector<Prompt> encode(const Tokenizer& tokenizer, std::int64_t max_length, const std::vector<std::string>& texts) {
+  std::vector<Prompt> prompts;
+  for (const std::string& text : texts) {
+    std::vector<std::int32_t> ids;
+    tokenizer.tokenize(text, ids);
+    const auto begin = tokenizer.begin_id();
+    if (begin && (ids.empty() || ids.front() != *begin)) ids.insert(ids.begin(), *begin);
+    const auto tokens = static_cast<std::int64_t>(ids.size());
+    if (tokens == 0 || tokens >= max_length) {
+      fail("{}: has {} tokens, expected 1 to {}: the model reads {}", shown(text), tokens, max_length - 1, max_length);
+    }
+    prompts.push_back({text, std::move(ids)});
+  }
+  return prompts;
+}
+
+/// With plans and a cache for these prompts and their continuations.
+DeployOptions fit_to(const std::vector<Prompt>& prompts, std::int64_t tokens, DeployOptions options) {
+  std::size_t longest = 0;
+  for (const Prompt& prompt : prompts) longest = std::max(longest, prompt.ids.size());
+  options.batch_size = std::min(options.batch_size, static_cast<std::int64_t>(prompts.size()));
+  options.cache->length = std::min(options.max_length, static_cast<std::int64_t>(longest) + tokens);
+  options.max_length = static_cast<std::int64_t>(longest);
+  return options;
+}
+
 /// The texts of one batch during generation.
 class Texts {
  public:
-  Texts(const Tokenizer& tokenizer, const DatasetInfo& data, std::span<const std::string> prompts,
+  Texts(const Tokenizer& tokenizer, std::int64_t max_length, std::span<const Prompt> prompts,
         const GenerationOptions& options, std::size_t first_index)
-      : tokenizer_(tokenizer), data_(data), options_(options), first_index_(first_index) {
-    const std::int64_t max_length = data.max_length;
-    for (const std::string& prompt : prompts) {
+      : tokenizer_(tokenizer), max_length_(max_length), options_(options), first_index_(first_index) {
+    for (const Prompt& prompt : prompts) {
       Text& text = texts_.emplace_back();
-      text.result.prompt = prompt;
-      tokenizer.tokenize(prompt, text.ids);
-      const auto begin = tokenizer.begin_id();
-      if (begin && (text.ids.empty() || text.ids.front() != *begin)) text.ids.insert(text.ids.begin(), *begin);
-      const auto tokens = static_cast<std::int64_t>(text.ids.size());
-      if (tokens == 0 || tokens >= max_length) {
-        fail("{}: has {} tokens, expected 1 to {}: the model reads {}", shown(prompt), tokens, max_length - 1,
-             max_length);
-      }
-      text.result.prompt_tokens = tokens;
+      text.result.prompt = prompt.text;
+      text.ids = prompt.ids;
+      text.result.prompt_tokens = static_cast<std::int64_t>(text.ids.size());
       text.open = options.tokens > 0;
     }
   }
@@ -49,49 +66,45 @@ class Texts {
     return std::any_of(texts_.begin(), texts_.end(), [](const Text& text) { return text.open; });
   }
 
-  /// The model's next input. A finished text is reduced to one token, and its result is ignored.
-  Batch batch() const {
-    Batch batch(input_tensors(data_), static_cast<std::int64_t>(texts_.size()));
-    batch.count = batch.rows();
+  /// The tokens of unfinished texts that the decoder has not read. A text's slot is its number in the batch.
+  std::vector<NewTokens> new_tokens(const TextDecoder& decoder) const {
+    std::vector<NewTokens> tokens;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
-      const std::vector<std::int32_t>& ids = texts_[i].ids;
-      const std::size_t length = texts_[i].open ? ids.size() : 1;
-      const SampleRow row(batch, static_cast<std::int64_t>(i));
-      std::copy_n(ids.begin(), length, row.at<std::int32_t>(tensor_names::ids).begin());
-      row.set(tensor_names::lengths, static_cast<std::int32_t>(length));
+      const auto slot = static_cast<std::int64_t>(i);
+      const auto read = static_cast<std::size_t>(decoder.length(slot));
+      if (texts_[i].open) tokens.push_back({slot, std::span(texts_[i].ids).subspan(read)});
     }
-    return batch;
+    return tokens;
   }
 
   /// Appends to each unfinished text the token chosen from its row of the scores.
   void add(const Batch& scores) {
     const HostTensor& logits = scores.at(tensor_names::logits);
-    for (std::size_t row = 0; row < texts_.size(); ++row) {
-      Text& text = texts_[row];
+    std::int64_t place = -1;
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      Text& text = texts_[i];
       if (!text.open) continue;
-      const auto place = static_cast<std::int64_t>(row);
-      require_finite(scores, place, shown(text.result.prompt));
-      const RandomStream random{options_.seed, first_index_ + row, 0};
-      const std::int32_t id = next_token(logits.row<float>(place), options_,
-                                         random.uniform(static_cast<std::uint64_t>(text.result.tokens)));
+      require_finite(scores, ++place, shown(text.result.prompt));
+      const RandomStream random{options_.sampling.seed, first_index_ + i, 0};
+      const std::int32_t id = choose_token(logits.row<float>(place), text.ids, options_.sampling,
+                                           random.uniform(static_cast<std::uint64_t>(text.result.tokens)));
       text.result.ended = id == tokenizer_.end_id();
       if (!text.result.ended) {
         text.ids.push_back(id);
         ++text.result.tokens;
+        if (!options_.stops.empty()) cut_at_stop(text);
       }
-      text.result.is_full = !text.result.ended && text.result.tokens < options_.tokens &&
-                            static_cast<std::int64_t>(text.ids.size()) == data_.max_length;
-      text.open = !text.result.ended && !text.result.is_full && text.result.tokens < options_.tokens;
+      const bool ended = text.result.ended || text.result.stopped;
+      text.result.is_full =
+          !ended && text.result.tokens < options_.tokens && static_cast<std::int64_t>(text.ids.size()) == max_length_;
+      text.open = !ended && !text.result.is_full && text.result.tokens < options_.tokens;
     }
   }
 
   std::vector<Generation> take() {
     std::vector<Generation> results;
     for (Text& text : texts_) {
-      // Decoded with the prompt: some vocabularies drop the space that a text begins with.
-      const auto prompt = std::span(text.ids).first(static_cast<std::size_t>(text.result.prompt_tokens));
-      const std::string whole = tokenizer_.decode(text.ids);
-      text.result.text = whole.substr(std::min(tokenizer_.decode(prompt).size(), whole.size()));
+      if (!text.result.stopped) text.result.text = decode(text);
       results.push_back(std::move(text.result));
     }
     return results;
@@ -104,37 +117,30 @@ class Texts {
     bool open = true;
   };
 
-  static std::string shown(const std::string& prompt) { return quoted_name(prompt.substr(0, shown_of_prompts)); }
+  /// The generated part. Decoded with the prompt: some vocabularies drop the space that a text begins with.
+  std::string decode(const Text& text) const {
+    const auto prompt = std::span(text.ids).first(static_cast<std::size_t>(text.result.prompt_tokens));
+    const std::string whole = tokenizer_.decode(text.ids);
+    return whole.substr(std::min(tokenizer_.decode(prompt).size(), whole.size()));
+  }
+
+  void cut_at_stop(Text& text) const {
+    const std::string generated = decode(text);
+    std::size_t end = std::string::npos;
+    for (const std::string& stop : options_.stops) end = std::min(end, generated.find(stop));
+    if (end == std::string::npos) return;
+    text.result.stopped = true;
+    text.result.text = generated.substr(0, end);
+  }
 
   const Tokenizer& tokenizer_;
-  const DatasetInfo& data_;
+  std::int64_t max_length_;
   const GenerationOptions& options_;
   std::size_t first_index_;
   std::vector<Text> texts_;
 };
 
 }  // namespace
-
-std::int32_t next_token(std::span<const float> logits, const GenerationOptions& options, float uniform) {
-  std::vector<std::int32_t> ids(logits.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  const auto logit = [&](std::int32_t id) { return logits[static_cast<std::size_t>(id)]; };
-  const auto likelier = [&](std::int32_t a, std::int32_t b) {
-    return logit(a) != logit(b) ? logit(a) > logit(b) : a < b;
-  };
-  const std::size_t top_k = options.temperature > 0 ? options.top_k : 1;
-  const std::size_t kept = top_k == 0 ? ids.size() : std::min(top_k, ids.size());
-  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(kept), ids.end(), likelier);
-  if (kept == 1) return ids.front();
-  std::vector<double> sums(kept);  // of weights relative to the most likely token's
-  double sum = 0;
-  for (std::size_t i = 0; i < kept; ++i) {
-    sums[i] = sum +=
-        std::exp(static_cast<double>(logit(ids[i]) - logit(ids[0])) / static_cast<double>(options.temperature));
-  }
-  const auto drawn = std::upper_bound(sums.begin(), sums.end(), static_cast<double>(uniform) * sum);
-  return ids[static_cast<std::size_t>(std::min(drawn, sums.end() - 1) - sums.begin())];
-}
 
 std::vector<std::string> read_prompts(const std::vector<std::string>& arguments, std::vector<std::string>& notes) {
   std::vector<std::string> prompts;
@@ -154,21 +160,25 @@ std::vector<std::string> read_prompts(const std::vector<std::string>& arguments,
   return prompts;
 }
 
-TextGenerator::TextGenerator(const LoadedModel& opened, Backend& backend, const DeployOptions& options)
+TextGenerator::TextGenerator(const LoadedModel& opened, Backend& backend, const DeployOptions& deploy,
+                             const std::vector<std::string>& prompts, GenerationOptions options)
     : tokenizer_(open_vocabulary(opened.trained)),
-      data_(opened.trained.data),
-      model_(backend, *opened.model, *opened.task, opened.trained.weights(), options) {}
+      max_length_(deploy.max_length),
+      options_(std::move(options)),
+      prompts_(encode(*tokenizer_, max_length_, prompts)),
+      decoder_(backend, *opened.model, *opened.task, opened.trained.weights(),
+               fit_to(prompts_, options_.tokens, deploy)) {}
 
-void TextGenerator::run(const std::vector<std::string>& prompts, const GenerationOptions& options,
-                        const std::function<void(const Generation&)>& done) {
+void TextGenerator::run(const std::function<void(const Generation&)>& done) {
   const InterruptibleWork interruptible;
-  const auto at_once = static_cast<std::size_t>(model_.batch_size());
-  for (std::size_t first = 0; first < prompts.size(); first += at_once) {
-    const auto some = std::span(prompts).subspan(first, std::min(at_once, prompts.size() - first));
-    Texts texts(*tokenizer_, data_, some, options, first);
+  const auto at_once = static_cast<std::size_t>(decoder_.slots());
+  for (std::size_t first = 0; first < prompts_.size(); first += at_once) {
+    const auto some = std::span(prompts_).subspan(first, std::min(at_once, prompts_.size() - first));
+    Texts texts(*tokenizer_, max_length_, some, options_, first);
+    for (std::int64_t slot = 0; slot < decoder_.slots(); ++slot) decoder_.clear(slot);
     while (texts.open()) {
-      InterruptibleWork::check(fmt::format("after {} of {} texts", first, prompts.size()));
-      texts.add(model_.run(texts.batch()));
+      InterruptibleWork::check(fmt::format("after {} of {} texts", first, prompts_.size()));
+      texts.add(decoder_.append(texts.new_tokens(decoder_)));
     }
     for (const Generation& one : texts.take()) done(one);
   }
@@ -177,6 +187,7 @@ void TextGenerator::run(const std::vector<std::string>& prompts, const Generatio
 /// Why a text has no more tokens, in the words of JSON lines.
 static std::string_view end_reason(const Generation& generation) {
   if (generation.ended) return "end of text";
+  if (generation.stopped) return "stop";
   return generation.is_full ? "max_length" : "tokens";
 }
 

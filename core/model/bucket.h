@@ -17,8 +17,10 @@ namespace extent_names {
 inline constexpr const char* tokens = "tokens";  // T, the capacity of packed text
 inline constexpr const char* height = "height";  // px, of images
 inline constexpr const char* width = "width";
-inline constexpr const char* objects = "objects";      // of an image, at most
-inline constexpr const char* mask_runs = "mask_runs";  // of the masks of an image's objects, at most
+inline constexpr const char* objects = "objects";            // of an image, at most
+inline constexpr const char* mask_runs = "mask_runs";        // of the masks of an image's objects, at most
+inline constexpr const char* cache_slots = "cache_slots";    // texts whose keys and values are kept
+inline constexpr const char* cache_length = "cache_length";  // tokens of each, at most
 }  // namespace extent_names
 
 /// The extents of a batch: its samples and, by name, others that a graph is built for.

@@ -13,8 +13,11 @@
 
 namespace ptrain {
 
-/// A deployed model only predicts; inputs of its loss may be missing or have another form.
-enum class Mode { training, evaluation, deployment };
+/// A deployed model only predicts; inputs of its loss may be missing or have another form. With a cache of keys and
+/// values a language model reads whole texts in prefill, and in decoding the tokens after those that it has read.
+enum class Mode { training, evaluation, deployment, prefill, decoding };
+inline bool has_cache(Mode mode) { return mode == Mode::prefill || mode == Mode::decoding; }
+inline bool is_deployed(Mode mode) { return mode == Mode::deployment || has_cache(mode); }
 
 /// Initial values of a variable.
 struct Initializer {

@@ -103,7 +103,8 @@ class AmpRewriter {
   ValueId converted(const Node& node, std::size_t i, DType dtype) {
     const ValueId old = node.inputs[i];
     const Value& value = graph_.value(old);
-    if (value.storage == Storage::parameter && is_low_precision(dtype) && !read_otherwise_.contains(old)) {
+    if (value.storage == Storage::parameter && is_low_precision(dtype) &&
+        (options_.constant_weights || !read_otherwise_.contains(old))) {
       return low_parameter(old);
     }
     return cast(rewriter_.mapped(old), dtype);

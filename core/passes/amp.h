@@ -14,6 +14,7 @@ struct AmpOptions {
   DType dtype = DType::bf16;           // the low precision: bf16 or f16
   std::set<std::string> custom_white;  // op types computed in low precision whatever their class
   std::set<std::string> custom_black;  // op types computed in fp32
+  bool constant_weights = false;       // they are not trained: copies in low precision also of those read in fp32 too
   /// Parameters, by name, that no update writes: where they are read in low precision alone, they have no fp32 master.
   std::function<bool(std::string_view)> frozen = {};
 };
@@ -32,9 +33,9 @@ struct AmpResult {
 /// The name of a parameter's low-precision copy: "layer1.0.conv1.weight" -> "layer1.0.conv1.weight@bf16".
 std::string low_precision_name(std::string_view parameter, DType dtype);
 
-/// Rewrites a forward graph. A parameter read in low precision (O2), and only so (O1), becomes a low-precision
-/// parameter named low_precision_name(), which saves a cast in every step; its fp32 master stays as a parameter without
-/// readers until the optimizer pass, unless it is frozen.
+/// Rewrites a forward graph. A parameter read in low precision (O2), and only so (O1, unless weights are constant),
+/// becomes a low-precision parameter named low_precision_name(), which saves a cast in every step; its fp32 master
+/// stays as a parameter without readers until the optimizer pass, unless it is frozen.
 AmpResult apply_amp(const Graph& graph, const AmpOptions& options);
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
 #include "core/io/safetensors.h"
+#include "core/ops/text/cached_attention.h"
 #include "core/runtime/adapter.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
@@ -116,7 +117,9 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
     fail("{}: is quantized to 8 bits, which {} does not support here (--device cpu does)", scheme_->source,
          backend.library());
   }
-  Batch scores = task_.scores(empty_outputs(find_plans(options.batch_size).largest(), output_names_));
+  PlanSet& plans = find_plans(options.batch_size, first_mode());
+  if (options.cache) find_plans(options.batch_size, Mode::decoding);
+  Batch scores = task_.scores(empty_outputs(plans.largest(), output_names_));
   if (task_.predicts_samples()) scores = task_.answers(std::move(scores));
   for (const auto& [spec, tensor] : scores.entries()) outputs_.push_back(spec);
   require_enough_memory();
@@ -143,11 +146,16 @@ DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, con
 
 /// The weights are held twice: as read and as deployed, later as deployed and in the kernels' layouts.
 void DeployedModel::require_enough_memory() {
-  const PlanSet& plans = find_plans(options_.batch_size);
-  std::size_t largest = 0;
-  for (const auto& [name, entry] : variables_.entries()) largest = std::max(largest, entry.desc.bytes());
-  const std::size_t bytes =
-      2 * variables_.bytes() + 2 * largest + plans.arena_bytes() + plans.workspace_bytes() + plans.input_bytes();
+  std::size_t largest = 0, once = 0, inputs = 0;  // once: bytes of caches
+  for (const auto& [name, entry] : variables_.entries()) {
+    if (options_.cache && entry.storage == Storage::state) {
+      once += entry.desc.bytes();
+    } else {
+      largest = std::max(largest, entry.desc.bytes());
+    }
+  }
+  for (const auto& [key, plans] : plans_) inputs += plans.input_bytes();
+  const std::size_t bytes = 2 * variables_.bytes() - once + 2 * largest + arena_bytes() + workspace_bytes() + inputs;
   const std::int64_t batch = options_.batch_size;
   require_available(backend_.memory(), static_cast<std::int64_t>(bytes),
                     fmt::format("{} at batch {}", model_.name(), batch),
@@ -158,34 +166,53 @@ void DeployedModel::require_enough_memory() {
 void DeployedModel::finish() {
   refresh_low_precision(variables_, LowPrecisionCopies::all);
   if (backend_.kernels().int8_arithmetic() == Int8Arithmetic::saturating) keep_from_saturating(variables_);
-  PlanSet& plans = find_plans(options_.batch_size);
-  memory_.emplace(backend_.memory(), plans.arena_bytes(), plans.workspace_bytes());
-  plans.bind(*memory_);
+  memory_.emplace(backend_.memory(), arena_bytes(), workspace_bytes());
+  for (auto& [key, plans] : plans_) plans.bind(*memory_);
 }
 
-PlanSet& DeployedModel::find_plans(std::int64_t rows) {
-  if (const auto found = plans_.find(rows); found != plans_.end()) return found->second;
+std::size_t DeployedModel::arena_bytes() const {
+  std::size_t most = 0;
+  for (const auto& [key, plans] : plans_) most = std::max(most, plans.arena_bytes());
+  return most;
+}
+
+std::size_t DeployedModel::workspace_bytes() const {
+  std::size_t most = 0;
+  for (const auto& [key, plans] : plans_) most = std::max(most, plans.workspace_bytes());
+  return most;
+}
+
+PlanSet& DeployedModel::find_plans(std::int64_t rows, Mode mode) {
+  if (const auto found = plans_.find({mode, rows}); found != plans_.end()) return found->second;
   PlanOptions plan;
   plan.kernels = options_.kernels;
   plan.kernels.constant_weights = true;
   plan.constants = &constants_;
   PlanSet::Shapes shapes;
-  shapes.planned = [this, rows](const Bucket& batch) {
-    return model_.bucket_for({rows, {{extent_names::tokens, batch.tokens()}}}, Mode::deployment);
+  shapes.planned = [this, rows, mode](const Bucket& batch) {
+    Bucket extents(rows, {{extent_names::tokens, batch.tokens()}});
+    if (options_.cache) {
+      extents.set(extent_names::cache_slots, options_.batch_size)
+          .set(extent_names::cache_length, options_.cache->length);
+    }
+    return model_.bucket_for(extents, mode);
   };
-  shapes.build = [this](const Bucket& bucket) { return build(bucket); };
-  const Bucket largest(rows, {{extent_names::tokens, rows * options_.max_length}});
-  PlanSet& made = plans_.try_emplace(rows, shapes, largest, backend_, variables_, plan).first->second;
+  shapes.build = [this, mode](const Bucket& bucket) { return build(bucket, mode); };
+  const std::int64_t tokens = mode == Mode::decoding ? rows : rows * options_.max_length;
+  const Bucket largest(rows, {{extent_names::tokens, tokens}});
+  PlanSet& made = plans_.try_emplace(std::pair(mode, rows), shapes, largest, backend_, variables_, plan).first->second;
   if (options_.per_op) made.enable_profile();
   if (memory_) made.bind(*memory_);
   return made;
 }
 
-Graph DeployedModel::build(const Bucket& bucket) {
+Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
   PipelineOptions options;
   options.amp = options_.amp;
+  options.amp.constant_weights = true;
   options.quantization = scheme_;
-  Graph forward = model_.build(bucket, Mode::deployment);
+  Graph forward = model_.build(bucket, mode);
+  if (options_.cache) set_cache_dtype(forward, options_.cache->dtype);
   task_.postprocess(forward);
   output_names_ = names_of_outputs(forward);
   DeployedGraph deployed = build_deployed_graph(forward, output_names_, options);
@@ -196,10 +223,10 @@ Graph DeployedModel::build(const Bucket& bucket) {
   return std::move(deployed.graph);
 }
 
-Batch DeployedModel::run(const Batch& batch) {
+Batch DeployedModel::run(const Batch& batch, Mode mode) {
   const std::int64_t rows = batch.rows();
   invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than batch_size");
-  Plan& plan = find_plans(rows).for_batch(batch).plan;
+  Plan& plan = find_plans(rows, mode).for_batch(batch).plan;
   last_plan_ = &plan;
   feed(plan, batch);
   plan.run(Pass::forward, Pass::forward);

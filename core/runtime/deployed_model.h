@@ -12,13 +12,20 @@
 
 namespace ptrain {
 
+/// Keys and values of the texts that a language model continues.
+struct CacheOptions {
+  std::int64_t length = 0;  // tokens of a text, at most
+  DType dtype = DType::f32;
+};
+
 struct DeployOptions {
   std::int64_t batch_size = 1;  // rows of the largest batch
   std::int64_t max_length = 0;  // tokens of the longest sequence; 0: no text
   AmpOptions amp;
-  KernelOptions kernels;           // constant_weights is always set
-  std::set<std::string> readable;  // values of the graph that can be read after a run
-  bool per_op = false;             // times every op
+  KernelOptions kernels;                   // constant_weights is always set
+  std::set<std::string> readable;          // values of the graph that can be read after a run
+  bool per_op = false;                     // times every op
+  std::optional<CacheOptions> cache = {};  // of a language model: a slot for each of batch_size texts
 };
 
 class DeployedModel {
@@ -35,7 +42,10 @@ class DeployedModel {
 
   /// The task's scores() of a batch of at most batch_size rows (for language models, of the token after each text). The
   /// first batch of each number of rows compiles its plans.
-  Batch run(const Batch& batch);
+  Batch run(const Batch& batch) { return run(batch, first_mode()); }
+  /// The same in prefill or decoding, with a cache: the batch names each text's slot, and its tokens before these
+  /// (tensor_names::cache_slots and past).
+  Batch run(const Batch& batch, Mode mode);
   /// The tensors in a row of the task's answers().
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
   const Task& task() const { return task_; }
@@ -44,14 +54,19 @@ class DeployedModel {
   const Plan& last_plan() const { return *last_plan_; }
 
   std::int64_t batch_size() const { return options_.batch_size; }
-  const Graph& graph() { return plans_.at(options_.batch_size).largest().graph(); }
+  const Graph& graph() { return plans_.at({first_mode(), options_.batch_size}).largest().graph(); }
   const Variables& variables() const { return variables_; }
   /// Seconds of choosing and compiling kernels so far.
   double compile_seconds() const;
 
  private:
-  PlanSet& find_plans(std::int64_t rows);
-  Graph build(const Bucket& bucket);
+  /// The mode of its largest plan.
+  Mode first_mode() const { return options_.cache ? Mode::prefill : Mode::deployment; }
+  PlanSet& find_plans(std::int64_t rows, Mode mode);
+  /// Bytes for the plans so far.
+  std::size_t arena_bytes() const;
+  std::size_t workspace_bytes() const;
+  Graph build(const Bucket& bucket, Mode mode);
   DeployedModel(Backend& backend, const Model& model, const Task& task, std::optional<QuantizationScheme> scheme,
                 const DeployOptions& options);
   void require_enough_memory();
@@ -64,8 +79,8 @@ class DeployedModel {
   DeployOptions options_;
   std::vector<FoldedNorm> folded_;
   Variables variables_;
-  ConstantStore constants_;                // weights in the layouts of the plans' kernels
-  std::map<std::int64_t, PlanSet> plans_;  // by number of rows
+  ConstantStore constants_;                                 // weights in the layouts of the plans' kernels
+  std::map<std::pair<Mode, std::int64_t>, PlanSet> plans_;  // by number of rows
   const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;
   std::vector<std::string> output_names_;  // the model's own

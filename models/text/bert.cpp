@@ -135,10 +135,7 @@ class BertBuilder final : public TextBlocks {
     attrs.dropout = dropout_;
     attrs.stream = next_stream();
     attrs.algorithm = spec_.attention;
-    attrs.max_length = packed_ ? spec_.max_length : 0;
-    const ValueId heads =
-        add(name + form_.self, std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, rng_}));
-    const ValueId y = dense(name + form_.attended, heads, spec_.hidden);
+    const ValueId y = dense(name + form_.attended, attend(name + form_.self, attrs, qkv), spec_.hidden);
     return residual_norm(name + ".attention.output", name + form_.attention_norm, y, x, spec_.layer_norm_epsilon);
   }
 
@@ -157,7 +154,8 @@ class Bert final : public Model {
   }
   BuiltModel construct(const Bucket& batch, Mode mode) const override { return BertBuilder(spec_, mode).build(batch); }
   Bucket bucket_for(const Bucket& batch, Mode mode) const override {
-    return spec_.padding == Padding::none ? packed_bucket(batch, spec_.max_length) : Model::bucket_for(batch, mode);
+    return spec_.padding == Padding::none ? packed_bucket(batch, spec_.max_length, mode)
+                                          : Model::bucket_for(batch, mode);
   }
   DataKind reads() const override { return DataKind::text; }
   std::string config_json() const override { return bert_config_json(spec_); }

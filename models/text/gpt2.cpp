@@ -5,7 +5,6 @@
 #include "core/ops/activation.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
-#include "core/ops/text/attention.h"
 #include "core/ops/text/embedding.h"
 
 #include <cmath>
@@ -16,7 +15,7 @@ namespace {
 class Gpt2Builder final : public TextBlocks {
  public:
   Gpt2Builder(const Gpt2Spec& spec, Mode mode)
-      : TextBlocks(mode, mode == Mode::deployment ? Padding::none : Padding::max_length, spec.dropout, "transformer."),
+      : TextBlocks(mode, is_deployed(mode) ? Padding::none : Padding::max_length, spec.dropout, "transformer."),
         spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
@@ -35,7 +34,7 @@ class Gpt2Builder final : public TextBlocks {
     // Constant zeros, not in files.
     const ValueId types = state({"transformer.no_token_types", Shape{1, spec_.hidden}, constant_start(0), {}});
     const ValueId sum = add("transformer.embeddings", std::make_shared<BertEmbedding>(),
-                            with_offsets({tokens.ids, tokens.types, words, positions, types}));
+                            with_positions({tokens.ids, tokens.types, words, positions, types}));
     return dropout("transformer.drop", sum);
   }
 
@@ -56,9 +55,7 @@ class Gpt2Builder final : public TextBlocks {
     attrs.stream = next_stream();
     attrs.algorithm = spec_.attention;
     attrs.causal = true;
-    attrs.max_length = packed_ ? spec_.max_length : 0;
-    const ValueId heads = add(name, std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, rng_}));
-    return transposed_dense(name + ".c_proj", heads, spec_.hidden, branch_start());
+    return transposed_dense(name + ".c_proj", attend(name, attrs, qkv), spec_.hidden, branch_start());
   }
 
   ValueId branch(const std::string& name, ValueId y, ValueId x) {
@@ -94,7 +91,7 @@ class Gpt2 final : public Model {
   BuiltModel construct(const Bucket& batch, Mode mode) const override { return Gpt2Builder(spec_, mode).build(batch); }
   /// Training blocks are full; texts to continue are packed.
   Bucket bucket_for(const Bucket& batch, Mode mode) const override {
-    return mode == Mode::deployment ? packed_bucket(batch, spec_.max_length) : Model::bucket_for(batch, mode);
+    return is_deployed(mode) ? packed_bucket(batch, spec_.max_length, mode) : Model::bucket_for(batch, mode);
   }
   DataKind reads() const override { return DataKind::tokens; }
   std::string config_json() const override { return gpt2_config_json(spec_); }

@@ -7,7 +7,6 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
 #include "core/ops/normalization/rms_norm.h"
-#include "core/ops/text/attention.h"
 #include "core/ops/text/embedding.h"
 #include "core/ops/text/swiglu.h"
 
@@ -17,17 +16,16 @@ namespace {
 class LlamaBuilder final : public TextBlocks {
  public:
   LlamaBuilder(const LlamaSpec& spec, Mode mode)
-      : TextBlocks(mode, mode == Mode::deployment ? Padding::none : spec.padding, /*dropout=*/0, "model."),
-        spec_(spec) {}
+      : TextBlocks(mode, is_deployed(mode) ? Padding::none : spec.padding, /*dropout=*/0, "model."), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
     const ValueId ids = inputs(batch, spec_.max_length, TokenTypes::none).ids;
     const ValueId tokens = parameter(matrix("model.embed_tokens.weight", spec_.vocab_size, spec_.hidden));
     const RotaryAttributes rotary{spec_.head_dim, spec_.rope_theta, spec_.rope_scaling};
-    angles_ = add("model.rotary_emb", std::make_shared<RotaryTable>(rotary), with_offsets({ids}));
+    angles_ = add("model.rotary_emb", std::make_shared<RotaryTable>(rotary), with_positions({ids}));
     ValueId x = add("model.embed_tokens", std::make_shared<Embedding>(), {ids, tokens});
     for (std::int64_t i = 0; i < spec_.layers; ++i) x = layer(fmt::format("model.layers.{}", i), x);
-    if (mode() == Mode::deployment) x = last_tokens(x, batch.rows);
+    if (is_deployed(mode())) x = last_tokens(x, batch.rows);
     x = rms_norm("model.norm", x, spec_.hidden);
     const ValueId head = spec_.tied ? tokens : parameter(matrix("lm_head.weight", spec_.vocab_size, spec_.hidden));
     return finish(add("lm_head", std::make_shared<Linear>(), {x, head}));
@@ -50,9 +48,7 @@ class LlamaBuilder final : public TextBlocks {
     attrs.kv_heads = static_cast<int>(spec_.kv_heads);
     attrs.algorithm = spec_.attention;
     attrs.causal = true;
-    attrs.max_length = packed_ ? spec_.max_length : 0;
-    const ValueId heads = add(name, std::make_shared<Attention>(attrs), with_offsets({qkv, lengths_, no_value}));
-    return dense(name + ".o_proj", heads, spec_.hidden, DenseBias::none);
+    return dense(name + ".o_proj", attend(name, attrs, qkv), spec_.hidden, DenseBias::none);
   }
 
   /// One product, but three where queries and keys have norms of their own.
@@ -97,8 +93,8 @@ class Llama final : public Model {
   }
   BuiltModel construct(const Bucket& batch, Mode mode) const override { return LlamaBuilder(spec_, mode).build(batch); }
   Bucket bucket_for(const Bucket& batch, Mode mode) const override {
-    const bool packed = mode == Mode::deployment || spec_.padding == Padding::none;
-    return packed ? packed_bucket(batch, spec_.max_length) : Model::bucket_for(batch, mode);
+    const bool packed = is_deployed(mode) || spec_.padding == Padding::none;
+    return packed ? packed_bucket(batch, spec_.max_length, mode) : Model::bucket_for(batch, mode);
   }
   DataKind reads() const override { return DataKind::tokens; }
   std::string config_json() const override { return llama_config_json(spec_); }

@@ -3,6 +3,7 @@
 #include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
+#include "core/ops/text/cached_attention.h"
 #include "core/ops/text/gather_token.h"
 
 #include <algorithm>
@@ -17,7 +18,10 @@ std::int64_t capacity_for(std::int64_t tokens, std::int64_t most) {
   return std::min(round_up(tokens, std::max(least_granule, below / 8)), round_up(most, least_granule));
 }
 
-Bucket packed_bucket(const Bucket& batch, std::int64_t max_length) {
+Bucket packed_bucket(const Bucket& batch, std::int64_t max_length, Mode mode) {
+  if (mode == Mode::decoding && batch.tokens() <= batch.rows) {
+    return Bucket(batch).set(extent_names::tokens, batch.rows);
+  }
   return Bucket(batch).set(extent_names::tokens, capacity_for(batch.tokens(), batch.rows * max_length));
 }
 
@@ -31,8 +35,31 @@ TextBlocks::Tokens TextBlocks::inputs(const Bucket& batch, std::int64_t max_leng
       token_types == TokenTypes::read ? graph_.add_input(tensor_names::token_types, tokens) : no_value;
   lengths_ = graph_.add_input(tensor_names::lengths, {DType::i32, Shape{rows}});
   if (packed_) offsets_ = graph_.add_input(tensor_names::offsets, {DType::i32, Shape{rows + 1}});
+  if (has_cache(mode())) {
+    slots_ = graph_.add_input(tensor_names::cache_slots, {DType::i32, Shape{rows}});
+    past_ = graph_.add_input(tensor_names::past, {DType::i32, Shape{rows}});
+  }
+  extents_ = batch;
+  max_length_ = max_length;
   add_rng();
   return {ids, types};
+}
+
+ValueId TextBlocks::attend(const std::string& name, AttentionAttributes attributes, ValueId qkv) {
+  if (has_cache(mode())) {
+    const int kv_heads = attributes.kv_heads > 0 ? attributes.kv_heads : attributes.heads;
+    const CacheAttributes cache{attributes.heads, kv_heads};
+    const Shape shape{extents_.get(extent_names::cache_slots), kv_heads, extents_.get(extent_names::cache_length),
+                      channels(qkv) / (attributes.heads + 2 * kv_heads)};
+    const ValueId keys = graph_.add_state(name + ".cached_keys", {DType::f32, shape});
+    const ValueId values = graph_.add_state(name + ".cached_values", {DType::f32, shape});
+    qkv = add(name + ".cache", std::make_shared<AppendCache>(cache), {qkv, keys, values, slots_, offsets_, past_});
+    if (mode() == Mode::decoding) {
+      return add(name, std::make_shared<CachedAttention>(cache), {qkv, keys, values, slots_, offsets_, past_});
+    }
+  }
+  attributes.max_length = packed_ ? max_length_ : 0;
+  return add(name, std::make_shared<Attention>(attributes), with_offsets({qkv, lengths_, rng_}));
 }
 
 ValueId TextBlocks::last_tokens(ValueId x, std::int64_t rows) {
@@ -117,6 +144,12 @@ ValueId TextBlocks::residual_norm(const std::string& name, const std::string& no
 
 std::vector<ValueId> TextBlocks::with_offsets(std::vector<ValueId> inputs) const {
   if (packed_) inputs.push_back(offsets_);
+  return inputs;
+}
+
+std::vector<ValueId> TextBlocks::with_positions(std::vector<ValueId> inputs) const {
+  inputs = with_offsets(std::move(inputs));
+  if (past_ != no_value) inputs.push_back(past_);
   return inputs;
 }
 

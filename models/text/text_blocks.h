@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/enums.h"
+#include "core/ops/text/attention.h"
 #include "models/blocks.h"
 
 namespace ptrain {
@@ -10,8 +11,9 @@ namespace ptrain {
 /// The token capacity of a graph for a batch of packed sequences, at most `most`: eight capacities per doubling, so
 /// that less than an eighth is padding except in the smallest.
 std::int64_t capacity_for(std::int64_t tokens, std::int64_t most);
-/// The extents for a packed batch of sequences of up to `max_length` tokens.
-Bucket packed_bucket(const Bucket& batch, std::int64_t max_length);
+/// The extents for a packed batch of sequences of up to `max_length` tokens; in decoding, where most have one, no
+/// tokens are padding.
+Bucket packed_bucket(const Bucket& batch, std::int64_t max_length, Mode mode);
 
 /// Minimum number of token types: smaller tables get extra rows that files lack.
 inline constexpr std::int64_t token_types_of_texts = 2;
@@ -39,6 +41,9 @@ class TextBlocks : public Blocks {
   /// The inputs for a batch of sequences of `max_length` tokens, or of packed ones (with the largest capacity unless
   /// the batch has one), and dropout's random state.
   Tokens inputs(const Bucket& batch, std::int64_t max_length, TokenTypes token_types = TokenTypes::read);
+  /// Attention of a layer, from its queries, keys and values. With a cache these are appended to it, and in decoding it
+  /// is what is attended to.
+  ValueId attend(const std::string& name, AttentionAttributes attributes, ValueId qkv);
   /// The hidden states of each packed sequence's last token, from which the token after it is predicted.
   ValueId last_tokens(ValueId x, std::int64_t rows);
 
@@ -56,6 +61,8 @@ class TextBlocks : public Blocks {
 
   /// The inputs of an op over sequences: for packed ones the offsets come last.
   std::vector<ValueId> with_offsets(std::vector<ValueId> inputs) const;
+  /// The inputs of an op over positions: after the offsets, with a cache, the tokens read before.
+  std::vector<ValueId> with_positions(std::vector<ValueId> inputs) const;
 
   bool packed_;
   ValueId lengths_ = no_value;
@@ -68,7 +75,9 @@ class TextBlocks : public Blocks {
                        const char* kind) const;
 
   std::string file_prefix_;
-  ValueId offsets_ = no_value;
+  Bucket extents_{0};
+  std::int64_t max_length_ = 0;  // of a sequence
+  ValueId offsets_ = no_value, slots_ = no_value, past_ = no_value;
 };
 
 }  // namespace ptrain

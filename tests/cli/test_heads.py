@@ -216,6 +216,30 @@ class RunningText(ProgramTest):
         timed = run("bench", "infer", model, "--scenario", "single_stream", "--seconds", "0.2")
         self.assertEqual(timed.returncode, 0, timed.stderr)
 
+    def test_texts_are_drawn_and_end_as_options_say(self):
+        self.assertEqual(self.train("own", "-o", "eval.every_epochs=0").returncode, 0)
+
+        def text(*arguments):
+            result = run("infer", self.folder / "own", "the cat", "--tokens", 20, "--json", *arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return json.loads(result.stdout)
+
+        likeliest = text("--temperature", 0)
+        for options in (("--top-k", 1), ("--top-k", 0, "--top-p", 0.000001), ("--top-k", 0, "--min-p", 1)):
+            self.assertEqual(text(*options), likeliest)
+        self.assertNotEqual(text("--top-k", 0), likeliest)
+        self.assertNotEqual(text("--temperature", 0, "--repetition-penalty", 50), likeliest)
+        self.assertEqual(text("--temperature", 0, "--kv-cache-dtype", "fp32"), likeliest)
+        self.assertEqual(text("--temperature", 0, "--kv-cache-dtype", "bf16")["tokens"], 20)
+        stop = likeliest["text"][6:8]
+        stopped = text("--temperature", 0, "--stop", "nowhere", "--stop", stop)
+        self.assertEqual(stopped["text"], likeliest["text"].split(stop)[0])
+        self.assertEqual((stopped["reason"], stopped["ended"]), ("stop", False))
+        self.assertLess(stopped["tokens"], 20)
+        for option, value in (("--top-p", 0), ("--top-p", 1.5), ("--min-p", -1), ("--repetition-penalty", 0), ("--stop", ""),
+                              ("--kv-cache-dtype", "int4"), ("--temperature", -1), ("--tokens", 0)):
+            self.assert_one_line_error(run("infer", self.folder / "own", "the cat", option, value), 2, option)
+
     def test_a_tokenizer_json_is_a_vocabulary_that_the_models_folder_keeps(self):
         tokens = json.loads((self.folder / "vocab.json").read_text())
         end = tokens.pop("<|endoftext|>")

@@ -1,0 +1,158 @@
+// With a cache a language model answers as it does without.
+#include "core/runtime/decoding/text_decoder.h"
+
+#include "core/base/rng.h"
+#include "core/data/tensor_names.h"
+#include "core/runtime/weights.h"
+#include "models/text/gpt2.h"
+#include "models/text/llama.h"
+#include "tests/disturbed_weights.h"
+#include "tests/small_models.h"
+#include "tests/temporary_directory.h"
+#include "tests/test_backend.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using testing::get_floats;
+
+constexpr std::int64_t max_length = 300, vocabulary = 100;  // more than a chunk of the cache
+
+std::unique_ptr<Model> make_tiny_llama(LlamaForm form) {
+  LlamaSpec spec = llama_spec_of_size(form, "tiny");
+  spec.vocab_size = vocabulary;
+  spec.max_length = max_length;
+  spec.tied = form != LlamaForm::qwen2;
+  return make_llama(spec);
+}
+
+std::unique_ptr<Model> make_tiny_gpt2() {
+  Gpt2Spec spec = gpt2_spec_of_size("tiny");
+  spec.vocab_size = vocabulary;
+  spec.max_length = max_length;
+  return make_gpt2(spec);
+}
+
+using Ids = std::vector<std::int32_t>;
+
+Ids random_ids(std::size_t count, std::uint64_t seed) {
+  Ids ids(count);
+  const RandomStream random{seed, 0, 1};
+  for (std::size_t i = 0; i < count; ++i) ids[i] = static_cast<std::int32_t>(random.bits(i) % vocabulary);
+  return ids;
+}
+
+class Decoding : public ::testing::Test {
+ protected:
+  void write_weights(const Model& model) {
+    Variables variables(backend_->memory());
+    variables.declare(model.build(1, Mode::evaluation));
+    variables.allocate();
+    testing::disturb(model, variables);
+    save_weights(file_, model, variables, 1);
+  }
+
+  DeployOptions options(std::int64_t texts, AmpLevel level) const {
+    DeployOptions options;
+    options.batch_size = texts;
+    options.max_length = max_length;
+    options.amp.level = level;
+    options.kernels.exhaustive_search = false;
+    return options;
+  }
+
+  /// The scores after each text, each computed alone from all its tokens.
+  std::vector<float> answer_anew(DeployedModel& model, const std::vector<Ids>& texts) {
+    std::vector<float> scores;
+    for (const Ids& ids : texts) {
+      Batch batch;
+      batch.add(tensor_names::ids, {static_cast<std::int64_t>(ids.size())}, ids);
+      batch.add(tensor_names::token_types, {static_cast<std::int64_t>(ids.size())}, Ids(ids.size()));
+      batch.add(tensor_names::lengths, {}, Ids{static_cast<std::int32_t>(ids.size())});
+      batch.count = 1;
+      const std::vector<float> one = get_floats(model.run(batch).at(tensor_names::logits));
+      scores.insert(scores.end(), one.begin(), one.end());
+    }
+    return scores;
+  }
+
+  static void expect_close(const std::vector<float>& actual, const std::vector<float>& expected, double limit) {
+    ASSERT_EQ(actual.size(), expected.size());
+    double worst = 0, largest = 0;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+      worst = std::max(worst, std::abs(static_cast<double>(actual[i]) - static_cast<double>(expected[i])));
+      largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+    }
+    EXPECT_GT(largest, 0);
+    EXPECT_LE(worst, limit * largest);
+  }
+
+  /// Reads texts of different lengths, then one token of each at a time, then several of one, then a new text where
+  /// another was; the scores are those of whole texts each time.
+  void check(const Model& model, AmpLevel level, DType cache, double limit) {
+    write_weights(model);
+    const std::unique_ptr<Task> task = testing::get_task(model);
+    DeployedModel plain(*backend_, model, *task, file_, options(1, level));
+    DeployOptions cached = options(3, level);
+    cached.cache = CacheOptions{max_length, cache};
+    TextDecoder decoder(*backend_, model, *task, file_, cached);
+    std::vector<Ids> texts{random_ids(7, 1), random_ids(1, 2), random_ids(126, 3)};
+    const auto append = [&](const std::vector<std::size_t>& which) {
+      std::vector<NewTokens> more;
+      std::vector<Ids> whole;
+      for (const std::size_t i : which) {
+        const auto slot = static_cast<std::int64_t>(i);
+        more.push_back({slot, std::span(texts[i]).subspan(static_cast<std::size_t>(decoder.length(slot)))});
+        whole.push_back(texts[i]);
+      }
+      expect_close(get_floats(decoder.append(more).at(tensor_names::logits)), answer_anew(plain, whole), limit);
+    };
+    append({0, 1, 2});
+    for (std::uint64_t step = 0; step < 4; ++step) {
+      for (Ids& ids : texts) ids.push_back(random_ids(1, 10 + step)[0]);
+      append({2, 0, 1});
+    }
+    for (const std::int32_t id : random_ids(20, 20)) texts[1].push_back(id);
+    append({1});
+    texts[0] = random_ids(4, 30);
+    decoder.clear(0);
+    texts[1].push_back(7);
+    append({1, 0});
+  }
+
+  std::unique_ptr<Backend> backend_ = testing::make_test_backend();
+  const TemporaryDirectory directory_;
+  const std::filesystem::path file_ = directory_ / "model.safetensors";
+};
+
+TEST_F(Decoding, AnswersAsWholeTextsDo) {
+  for (const LlamaForm form : {LlamaForm::llama, LlamaForm::qwen2, LlamaForm::qwen3}) {
+    check(*make_tiny_llama(form), AmpLevel::O0, DType::f32, 1e-5);
+  }
+  check(*make_tiny_gpt2(), AmpLevel::O0, DType::f32, 1e-5);
+}
+
+TEST_F(Decoding, AnswersAlikeInLowPrecision) {
+  check(*make_tiny_llama(LlamaForm::llama), AmpLevel::O0, DType::bf16, 0.02);
+  check(*make_tiny_llama(LlamaForm::qwen3), AmpLevel::O1, DType::bf16, 0.05);
+  check(*make_tiny_gpt2(), AmpLevel::O2, DType::bf16, 0.05);
+}
+
+TEST_F(Decoding, RefusesATextLongerThanItsCache) {
+  const auto model = make_tiny_llama(LlamaForm::llama);
+  write_weights(*model);
+  const std::unique_ptr<Task> task = testing::get_task(*model);
+  DeployOptions cached = options(1, AmpLevel::O0);
+  cached.cache = CacheOptions{.length = 8};
+  TextDecoder decoder(*backend_, *model, *task, file_, cached);
+  const Ids ids = random_ids(9, 1);
+  EXPECT_NO_THROW(decoder.append(std::vector{NewTokens{0, std::span(ids).first(8)}}));
+  EXPECT_THROW(decoder.append(std::vector{NewTokens{0, std::span(ids).last(1)}}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace ptrain
