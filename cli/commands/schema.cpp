@@ -9,6 +9,7 @@
 #include "core/analysis/table.h"
 #include "core/config/keys.h"
 #include "core/deploy/quantization/quantize_report.h"
+#include "core/infer/decoding_speed.h"
 #include "core/infer/inference.h"
 #include "core/infer/scenarios.h"
 #include "core/machine_check/checks.h"
@@ -44,6 +45,7 @@ constexpr Published published_schemas[] = {
     {"model", "of model.json, a trained model's description", make_schema<ModelDocument>},
     {"infer", "of ptrain infer --report", make_schema<InferenceReport>},
     {"bench-infer", "of ptrain bench infer --json", make_schema<ScenarioReport>},
+    {"bench-decoding", "of ptrain bench infer --scenario prefill or decode --json", make_schema<DecodingReport>},
     {"quantize", "of ptrain quantize --json", make_schema<QuantizeReport>},
     {"bench", "of suite.json, a benchmark's own description", make_schema<SuiteRecord>},
     {"bench-run", "of record.json, one run of a benchmark", make_schema<RunRecord>},

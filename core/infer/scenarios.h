@@ -16,10 +16,13 @@
 
 namespace ptrain {
 
-enum class Scenario { single_stream, multi_stream, server, offline };
+/// The last two are no MLPerf scenarios: see decoding_speed.h.
+enum class Scenario { single_stream, multi_stream, server, offline, prefill, decode };
+inline bool is_decoding(Scenario scenario) { return scenario == Scenario::prefill || scenario == Scenario::decode; }
 template <>
 struct EnumNames<Scenario> {
-  static constexpr std::array<std::string_view, 4> names{"single_stream", "multi_stream", "server", "offline"};
+  static constexpr std::array<std::string_view, 6> names{"single_stream", "multi_stream", "server",
+                                                         "offline",       "prefill",      "decode"};
 };
 
 struct ScenarioOptions {

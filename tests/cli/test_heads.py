@@ -240,6 +240,34 @@ class RunningText(ProgramTest):
                               ("--kv-cache-dtype", "int4"), ("--temperature", -1), ("--tokens", 0)):
             self.assert_one_line_error(run("infer", self.folder / "own", "the cat", option, value), 2, option)
 
+    def test_reading_and_writing_are_timed_in_llama_benchs_terms(self):
+        self.assertEqual(self.train("own", "-o", "eval.every_epochs=0", "-o", "train.steps=2").returncode, 0)
+
+        def bench(*arguments):
+            return run("bench", "infer", self.folder / "own", "--repeats", 2, *arguments)
+
+        def measure(*arguments):
+            result = bench(*arguments, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return json.loads(result.stdout)
+
+        read = measure("--scenario", "prefill", "--tokens", 16)
+        self.assertEqual((read["name"], read["batch_size"], read["token_ms"]["count"]), ("pp16", 1, 0))
+        self.assertEqual(read["first_token_ms"]["count"], 2)
+        self.assertAlmostEqual(read["tokens_per_second"], 16e3 / read["first_token_ms"]["mean"], delta=read["tokens_per_second"])
+        written = measure("--scenario", "decode", "--tokens", 8, "--depth", 5, "--batch", 3, "--kv-cache-dtype", "bf16")
+        self.assertEqual((written["name"], written["batch_size"], written["cache_dtype"]), ("tg8 @ d5", 3, "bf16"))
+        self.assertEqual(written["token_ms"]["count"], 2 * 8)
+        bound = written["bound"]
+        # GPT-2 tiny: 2 layers of 128 channels, and on average 9.5 tokens of each text.
+        self.assertAlmostEqual(bound["cache_bytes"], 2 * 2 * 3 * 9.5 * 128 * 2)
+        weights = 2 * 12 * 128 * 128 + self.vocabulary * 128
+        self.assertLess(abs(bound["weight_bytes"] / (4 * weights) - 1), 0.02, "norms and biases are the rest")
+        seconds = max((bound["weight_bytes"] + bound["cache_bytes"]) / bound["bytes_per_second"], bound["flops"] / bound["flops_per_second"])
+        self.assertAlmostEqual(bound["tokens_per_second"], 3 / seconds, places=3)
+        self.assertRegex(bench("--scenario", "decode", "--tokens", 4, "--per-op").stdout, r"(?s)tg4 of .*tokens/s.*cached_attention")
+        self.assert_one_line_error(bench("--scenario", "decode"), 2, "--tokens", "at most 32", "got 128")
+
     def test_a_tokenizer_json_is_a_vocabulary_that_the_models_folder_keeps(self):
         tokens = json.loads((self.folder / "vocab.json").read_text())
         end = tokens.pop("<|endoftext|>")

@@ -269,6 +269,7 @@ class Bench(TrainedModels, ProgramTest):
         result = run("bench", "infer", self.runs / "texts", "--scenario", "server", "--bound", 0.001)
         self.assert_one_line_error(result, 1, "--bound", "0.001 ms")
         self.assert_one_line_error(run("bench", "infer", self.runs / "texts", "--scenario", "twice"), 2, "multi_stream")
+        self.assert_one_line_error(run("bench", "infer", self.runs / "texts", "--scenario", "decode"), 2, "needs a language model")
 
 
 class Export(TrainedModels, ProgramTest):
