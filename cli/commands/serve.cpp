@@ -1,4 +1,4 @@
-// ptrain serve: serves a trained model over HTTP, by the KServe v2 protocol.
+// ptrain serve: serves a trained model over HTTP, by the KServe v2 protocol; a language model by OpenAI's.
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
 #include "core/base/errors.h"
@@ -22,6 +22,8 @@ struct ServeArguments {
   HttpOptions http;
   std::string name;
   std::size_t max_body_mib = 64;
+  std::string cache_dtype = "auto";
+  bool batch_given = false;
 };
 
 std::string choose_name(const ServeArguments& arguments, const LoadedModel& opened) {
@@ -40,42 +42,69 @@ std::string escape(std::string_view name) {
   return part;
 }
 
+void require_threads(int threads) {
+  if (const int granted = set_thread_count(threads); granted < threads) {
+    fail("OpenMP grants {} of {} threads (OMP_THREAD_LIMIT, or a process limit)", granted, threads);
+  }
+}
+
+HttpOptions make_http_options(const ServeArguments& arguments, std::int64_t at_once) {
+  HttpOptions http = arguments.http;
+  http.max_body = arguments.max_body_mib << 20;
+  http.threads =
+      arguments.batching.queue + static_cast<std::size_t>(at_once) + 16;  // waiting, computing and rejected requests
+  return http;
+}
+
+void print_address(const std::string& name, const HttpOptions& http, int port, const std::string& path) {
+  fmt::print("serving {} at http://{}:{}{}\n", on_one_line(name), http.host, port, path);
+  std::fflush(stdout);
+}
+
+void serve_language_model(const ServeArguments& arguments, const LoadedModel& opened, Backend& backend,
+                          DeployOptions options) {
+  constexpr std::int64_t texts = 4;  // each has a cache of the model's length
+  if (!arguments.batch_given) options.batch_size = texts;
+  options.cache = CacheOptions{options.max_length, cache_dtype(options.amp, arguments.cache_dtype)};
+  const auto make_decoder = [&, threads = thread_count()] {
+    require_threads(threads);
+    return std::make_unique<TextDecoder>(backend, *opened.model, *opened.task, opened.trained.weights(), options);
+  };
+  TextService service(opened, choose_name(arguments, opened), arguments.batching.queue, make_decoder);
+  const HttpOptions http = make_http_options(arguments, options.batch_size);
+  serve_texts(service, http, [&](int port) { print_address(service.name(), http, port, "/v1"); });
+}
+
 void serve(const ServeArguments& arguments) {
   const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
-  require_answers(opened, "ptrain serve");
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   options.kernels.exhaustive_search = false;  // for the same predictions as ptrain infer
+  if (!opened.task->predicts_samples()) return serve_language_model(arguments, opened, *backend, options);
   std::optional<Predictor> predictor;
   ServeMetrics metrics;
   BatcherOptions batching = arguments.batching;
   batching.most = options.batch_size;
   // Kernels are compiled in the computing thread, for its number of threads.
   const auto start = [&, threads = thread_count()] {
-    if (const int granted = set_thread_count(threads); granted < threads) {
-      fail("OpenMP grants {} of {} threads (OMP_THREAD_LIMIT, or a process limit)", granted, threads);
-    }
+    require_threads(threads);
     predictor.emplace(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
     predictor->prepare(opened.trained.data);
   };
   Batcher batcher([&](Batch& batch) { return predictor->run(batch); }, start, batching, metrics);
   const ModelService service(opened, predictor->outputs(), choose_name(arguments, opened), batcher, batching.most,
                              metrics);
-  HttpOptions http = arguments.http;
-  http.max_body = arguments.max_body_mib << 20;
-  http.threads =
-      batching.queue + static_cast<std::size_t>(batching.most) + 16;  // waiting, computing and rejected requests
+  const HttpOptions http = make_http_options(arguments, batching.most);
   serve_http(service, http, [&](int port) {
-    fmt::print("serving {} at http://{}:{}/v2/models/{}/infer\n", on_one_line(service.name()), http.host, port,
-               escape(service.name()));
-    std::fflush(stdout);
+    print_address(service.name(), http, port, fmt::format("/v2/models/{}/infer", escape(service.name())));
   });
 }
 
 }  // namespace
 
 void add_serve_command(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("serve", "serve a model over HTTP, by the KServe v2 protocol");
+  CLI::App* command =
+      program.add_subcommand("serve", "serve a model over HTTP, by the KServe v2 protocol, or OpenAI's");
   const auto arguments = std::make_shared<ServeArguments>();
   arguments->deploy.add_to(*command);
   command->add_option("--host", arguments->http.host, "address to listen on")
@@ -98,13 +127,19 @@ void add_serve_command(CLI::App& program) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}))
       ->capture_default_str()
       ->type_name("MIB");
+  add_cache_option(*command, arguments->cache_dtype);
   command->footer(
+      "A language model answers OpenAI's /v1/completions and /v1/chat/completions, by default with 4 texts at once "
+      "(--batch).\n"
       "SIGTERM or Ctrl-C ends it once waiting requests are answered; exit code 0.\n"
       "Example:\n  ptrain serve runs/bert_finetune --name reviews --port 8000\n"
       "  curl -d '{\"inputs\": [{\"name\": \"text\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a gripping "
       "film\"]}]}' \\\n"
       "    localhost:8000/v2/models/reviews/infer");
-  command->callback([arguments] { serve(*arguments); });
+  command->callback([arguments, batch = command->get_option("--batch")] {
+    arguments->batch_given = batch->count() > 0;
+    serve(*arguments);
+  });
 }
 
 }  // namespace ptrain

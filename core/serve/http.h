@@ -1,7 +1,8 @@
-// Serves a ModelService over HTTP; without an HTTP library a stub that fails with the reason.
+// Serves a ModelService or a TextService over HTTP; without an HTTP library a stub that fails with the reason.
 #pragma once
 
 #include "core/serve/model_service.h"
+#include "core/serve/text_service.h"
 
 namespace ptrain {
 
@@ -16,5 +17,7 @@ struct HttpOptions {
 /// Error{failed} if the port is unavailable, or without HTTP.
 void serve_http(const ModelService& service, const HttpOptions& options,
                 const std::function<void(int port)>& listening);
+/// The same for a language model.
+void serve_texts(TextService& service, const HttpOptions& options, const std::function<void(int port)>& listening);
 
 }  // namespace ptrain

@@ -20,11 +20,12 @@ from trained import TrainedModels, sentence
 class Server:
     """A server on a port of its own."""
 
-    def __init__(self, model, *arguments, pattern=r"\S+", url=r"\1"):
+    def __init__(self, model, *arguments, pattern=r"\S+", url=r"\1", path=None):
         self.process = subprocess.Popen([BINARY, "serve", model, "--port", "0", *map(str, arguments)], text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = self.process.stdout.readline()
-        found = re.fullmatch(rf"serving ({pattern}) at http://127\.0\.0\.1:(\d+)/v2/models/{url}/infer\n", line)
+        path = path or f"/v2/models/{url}/infer"
+        found = re.fullmatch(rf"serving ({pattern}) at http://127\.0\.0\.1:(\d+){path}\n", line)
         if found is None:
             raise AssertionError(line + self.process.communicate()[1])
         self.name, self.port = found[1], int(found[2])

@@ -9,8 +9,8 @@ if [[ ! -x $environment/bin/python ]]; then
   mkdir -p build
   python3 -m venv "$environment" || { echo "skipped: python3 -m venv does not work here"; exit 77; }
 fi
-modules=(tritonclient.http.aio mlperf_logging twine kserve)
-packages=(uv 'tritonclient[http]' aiohttp mlperf-logging twine kserve)
+modules=(tritonclient.http.aio mlperf_logging twine kserve openai)
+packages=(uv 'tritonclient[http]' aiohttp mlperf-logging twine kserve openai)
 installed() { "$environment/bin/python" -c "import ${modules[*]/%/,} sys" 2>/dev/null; }
 # uv fetches and unpacks several at once: a fifth of pip's time.
 installed || { timeout 60 "$environment/bin/pip" install --quiet --disable-pip-version-check uv &&
