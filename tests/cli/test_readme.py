@@ -17,8 +17,10 @@ PROGRAM = "ptrain"
 # Commands that no test runs as they stand, by how they begin. Their options are checked all the same.
 NOT_RUN = {
     f"{PROGRAM} serve": "answers until it is ended: test_serve",
+    f"{PROGRAM} bench infer runs/llama": "needs a trained language model: test_heads",
     f"{PROGRAM} infer runs/boxes data/coco": "needs the reader's copy of COCO: models/test_detection",
     f"{PROGRAM} infer runs/deeplabv3_resnet50": "needs hours of training: models/test_segmentation",
+    "curl": "asks a server: test_serve_texts",
     "export PATH": "the tests have a program of their own",
     "mpirun": "needs slots of MPI: test_distributed",
     "scripts/quickstart.sh": "installs, builds and trains: tests/package/readme_root.sh",
@@ -128,7 +130,8 @@ class Documents(TrainedModels, ProgramTest):
     def check_options(self, line, words):
         """Of a command that is not run: its script exists, and knows the options."""
         if words[0] == PROGRAM:
-            usage = run(words[1], "--help").stdout
+            command = words[1:3] if words[1:3] == ["bench", "infer"] else words[1:2]
+            usage = run(*command, "--help").stdout
         elif words[0].startswith(("scripts/", "tests/")):
             self.assertTrue(os.access(ROOT / words[0], os.X_OK), line)
             usage = (ROOT / words[0]).read_text()
