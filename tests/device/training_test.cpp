@@ -117,6 +117,7 @@ TEST(DeviceTraining, OneRankOverNcclGivesTheBitsOfNone) {
     for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1}) {
       Config config = repeatable(model);
       config.amp.level = level;
+      SCOPED_TRACE(fmt::format("{} {}", config.model.entry.name, enum_name(level)));
       const TemporaryDirectory directory;
       expect_same(train_and_save(config), train_on_ranks(saved_to(directory, config), 1).front());
     }

@@ -112,13 +112,14 @@ class GpuValidate(unittest.TestCase):
         self.assertIn("logs/again_Good_One.log", self.archive("logs"))
 
     def test_rungs_on_the_emulation_leave_reports_logs_and_cache(self):
-        code, output = self.climb("contact", "headline", "truth", "deployed", "--tiny", "--seconds", 280)
+        code, output = self.climb("contact", "headline", "search", "truth", "deployed", "--tiny", "--seconds", 280)
         self.assertEqual(code, 0, output)
         self.assertLessEqual(len(list(self.out.iterdir())), 8)
         logs = self.archive("logs")
         for report in ("resnet50_O1_fp16", "bert_base_O1_fp16", "resnet50_O1_fp16_ops", "bert_large_O1_fp16"):
             self.assertEqual(json.loads(logs[f"logs/{report}.json"])["status"], "ok", report)
         self.assertIn(b"resnet50_O1_fp16", logs["logs/table.md"])
+        self.assertRegex(logs["logs/effects_fusion.log"], rb"fusion: off -> always")
         self.assertLessEqual(len(output.splitlines()), 120)
         json.loads((self.out / "device.json").read_text())
         self.assertTrue(any(name.startswith("cache/") for name in self.archive("cache")))
