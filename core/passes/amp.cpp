@@ -115,7 +115,7 @@ class AmpRewriter {
     if (!added) return it->second;
     const Value& value = graph_.value(old);
     const std::string name = low_precision_name(value.name, options_.dtype);
-    if (options_.frozen && options_.frozen(value.name)) {
+    if (options_.frozen && options_.frozen(value.name) && !read_otherwise_.contains(old)) {
       Value& only = rewriter_.graph().value(rewriter_.mapped(old));
       only.name = name;
       only.desc.dtype = options_.dtype;

@@ -200,7 +200,7 @@ void add_first_row(const NamedTensor& more, const std::filesystem::path& path, c
 /// The name that a model's variable has in `variables`: a frozen one may be there in low precision alone.
 std::string stored_name(const Variables& variables, const std::string& name) {
   for (const DType low : {DType::bf16, DType::f16}) {
-    const std::string other = low_precision_name(name, low);
+    std::string other = low_precision_name(name, low);
     if (!variables.contains(name) && variables.contains(other)) return other;
   }
   return name;

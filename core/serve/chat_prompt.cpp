@@ -8,13 +8,7 @@
 namespace ptrain {
 namespace {
 
-/// What is around a role, and after a message.
-struct ChatForm {
-  const char *before_role, *after_role, *end;
-};
-
-constexpr std::array<ChatForm, 2> forms{
-    {{"<|im_start|>", "\n", "<|im_end|>\n"}, {"<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>"}}};
+constexpr std::array known{ChatTemplate::chatml, ChatTemplate::llama3};
 
 bool has_mark(const Tokenizer& tokenizer, std::string_view mark) {
   std::vector<std::int32_t> ids;
@@ -22,24 +16,29 @@ bool has_mark(const Tokenizer& tokenizer, std::string_view mark) {
   return ids.size() == 1;
 }
 
+/// A mark in a text would begin or end a message.
+void refuse_marks(const ChatMessage& message) {
+  for (const ChatTemplate one : known) {
+    const auto [begin, end] = get_marks(one);
+    for (const std::string_view mark : {begin, end}) {
+      if ((message.role + message.content).find(mark) != std::string::npos) {
+        fail_usage("messages: a text has the mark {}", mark);
+      }
+    }
+  }
+}
+
 }  // namespace
 
-std::string make_chat_prompt(const Tokenizer& tokenizer, std::span<const ChatMessage> messages) {
-  const auto form =
-      std::ranges::find_if(forms, [&](const ChatForm& one) { return has_mark(tokenizer, one.before_role); });
-  if (form == forms.end()) {
-    fail_usage(
-        "messages: the model's vocabulary has no marks of a chat (<|im_start|> or <|start_header_id|>); ask for "
-        "/v1/completions");
+std::string make_chat_prompt(const Tokenizer& tokenizer, const std::vector<ChatMessage>& messages) {
+  const auto* const found =
+      std::ranges::find_if(known, [&](ChatTemplate one) { return has_mark(tokenizer, get_marks(one).begin); });
+  if (found == known.end()) {
+    fail_usage("messages: the model's vocabulary has no marks of a chat ({} or {}); ask for /v1/completions",
+               get_marks(known[0]).begin, get_marks(known[1]).begin);
   }
-  std::string prompt;
-  for (const auto& [role, content] : messages) {
-    for (const std::string_view mark : {"<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|eot_id|>"}) {
-      if ((role + content).find(mark) != std::string::npos) fail_usage("messages: a text has the mark {}", mark);
-    }
-    prompt += form->before_role + role + form->after_role + content + form->end;
-  }
-  return prompt + form->before_role + "assistant" + form->after_role;
+  std::ranges::for_each(messages, refuse_marks);
+  return make_prompt(*found, messages);
 }
 
 }  // namespace ptrain

@@ -244,7 +244,7 @@ std::shared_ptr<Completion> TextService::begin(TextProtocol protocol, std::strin
   if (!request.is_object()) fail_usage("the body: expected a JSON object of at most {} levels", deepest_json);
   if (request.contains("model") && request.at("model") != name_) fail_usage("model: expected {}", name_);
   const GenerationOptions options = read_options(request, protocol);
-  const auto completion = std::make_shared<Completion>();
+  auto completion = std::make_shared<Completion>();
   completion->protocol_ = protocol;
   completion->model_ = name_;
   completion->streams = read_switch(request, "stream");

@@ -24,6 +24,8 @@ constexpr std::array<Markers, 4> all_markers{{
     {"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>", "", "", true},
 }};
 
+const Markers& get_markers(ChatTemplate chat_template) { return all_markers[static_cast<std::size_t>(chat_template)]; }
+
 std::string trimmed(const std::string& text) {
   constexpr std::string_view white = " \t\r\n\f\v";
   const std::size_t begin = text.find_first_not_of(white);
@@ -33,7 +35,7 @@ std::string trimmed(const std::string& text) {
 }  // namespace
 
 std::vector<ChatPart> apply_template(ChatTemplate chat_template, const std::vector<ChatMessage>& messages) {
-  const Markers& markers = all_markers[static_cast<std::size_t>(chat_template)];
+  const Markers& markers = get_markers(chat_template);
   std::vector<ChatPart> parts;
   std::string before(markers.begin);  // what precedes the next content
   const auto add = [&](const std::string& role, const std::string& content) {
@@ -50,6 +52,18 @@ std::vector<ChatPart> apply_template(ChatTemplate chat_template, const std::vect
   }
   if (!before.empty()) parts.push_back({std::move(before), false});
   return parts;
+}
+
+std::string make_prompt(ChatTemplate chat_template, const std::vector<ChatMessage>& messages) {
+  const Markers& markers = get_markers(chat_template);
+  std::string prompt;
+  for (const ChatPart& part : apply_template(chat_template, messages)) prompt += part.text;
+  return prompt.append(markers.before_role).append("assistant").append(markers.after_role);
+}
+
+ChatMarks get_marks(ChatTemplate chat_template) {
+  const Markers& markers = get_markers(chat_template);
+  return {markers.before_role, markers.end};
 }
 
 }  // namespace ptrain

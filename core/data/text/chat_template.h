@@ -23,4 +23,13 @@ struct ChatPart {
 /// The parts of a chat, in order. Templates with a system message of their own put it before chats that have none.
 std::vector<ChatPart> apply_template(ChatTemplate chat_template, const std::vector<ChatMessage>& messages);
 
+/// The chat's text up to where the model is to write an answer.
+std::string make_prompt(ChatTemplate chat_template, const std::vector<ChatMessage>& messages);
+
+/// What begins a message, and what ends one.
+struct ChatMarks {
+  std::string_view begin, end;
+};
+ChatMarks get_marks(ChatTemplate chat_template);
+
 }  // namespace ptrain

@@ -50,6 +50,14 @@ TEST(ChatTemplate, WritesWhatThePublishedOneDoes) {
   }
 }
 
+TEST(ChatTemplate, PromptsForAnAnswer) {
+  const std::vector<ChatMessage> question{{"user", " Hi "}};
+  EXPECT_EQ(make_prompt(ChatTemplate::chatml, question), "<|im_start|>user\n Hi <|im_end|>\n<|im_start|>assistant\n");
+  EXPECT_EQ(make_prompt(ChatTemplate::llama3, question),
+            "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
+            "<|start_header_id|>assistant<|end_header_id|>\n\n");
+}
+
 class Chats : public ::testing::Test {
  protected:
   void SetUp() override {
