@@ -5,7 +5,9 @@
 #   --asan  also builds with the address and undefined-behaviour sanitizers and runs the unit and op tests there
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000, 4000 of slow ones)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
-#   --tidy  also runs clang-tidy over all sources, and codespell over all text
+#   --tidy  also runs clang-tidy over the sources, and codespell over all text
+#   --share  of what takes long and seldom finds anything, today's share alone: a third of the sources for clang-tidy, and
+#           every other day the CPU backend as packages have it
 #   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
 # While working, instead of all that:
 #   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
@@ -14,7 +16,8 @@ set -euo pipefail
 . "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
-asan=0 fuzz=0 tsan=0 tidy=0 clients=OFF op='' only=''
+today=$(($(date +%s) / 86400))
+asan=0 fuzz=0 tsan=0 tidy=0 clients=OFF op='' only='' thirds=1 variants=ON
 while (($#)); do
   case "$1" in
     --asan) asan=1 ;;
@@ -22,6 +25,10 @@ while (($#)); do
     --tsan) tsan=1 ;;
     --tidy) tidy=1 ;;
     --clients) clients=ON ;;
+    --share)
+      thirds=3
+      ((today % 2)) || variants=OFF
+      ;;
     --op | --only)
       (($# > 1)) || refuse
       if [[ $1 == --op ]]; then op=$2; else only=$2; fi
@@ -88,7 +95,7 @@ if ((tidy)); then
   git ls-files -z | xargs -0 codespell # .codespellrc has the words that it is to pass
 fi
 step "release build"
-cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=ON -DPTRAIN_TEST_CLIENTS=$clients
+cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=$variants -DPTRAIN_TEST_CLIENTS=$clients
 cmake --build build/release --parallel "$jobs"
 if ((fuzz)); then
   step "fuzz targets"
@@ -116,13 +123,14 @@ if ((asan)); then
   unset GTEST_FILTER LSAN_OPTIONS
 fi
 if ((tidy)); then
-  step "clang-tidy"
+  step "clang-tidy, a share of 1/$thirds"
   # The sources as clang compiles them, twenty at once. Without CUDA, or without MPI, stubs replace some.
   cmake --preset asan
   cmake --build build/asan --parallel "$jobs" --target ptrain_headers ptrain_commit
   # Headers are parsed again for each source, so core/cpu's sources are combined twenty at a time too.
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/asan/compile_commands.json | sort -u |
     grep -E "/(core|models|cli)/|/cpu_syntax.dir/" | grep -vE "/core/cpu/|/tests/(unit|ops)/" |
+    awk -v share="$((today % thirds))" -v of=$thirds 'NR % of == share' |
     xargs -n 1 -P "$jobs" clang-tidy --quiet -p build/asan
 fi
 if ((tsan)); then
