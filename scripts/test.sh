@@ -7,7 +7,7 @@
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
 #   --tidy  also runs clang-tidy over the sources, and codespell over all text
 #   --share  of what takes long and seldom finds anything, today's share alone: a third of the sources for clang-tidy, and
-#           every other day the CPU backend as packages have it
+#           one day of three the unit and op tests with sanitizers, another the CPU backend as packages have it
 #   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
 # While working, instead of all that:
 #   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 today=$(($(date +%s) / 86400))
-asan=0 fuzz=0 tsan=0 tidy=0 clients=OFF op='' only='' thirds=1 variants=ON
+asan=0 fuzz=0 tsan=0 tidy=0 clients=OFF op='' only='' share=0
 while (($#)); do
   case "$1" in
     --asan) asan=1 ;;
@@ -25,10 +25,7 @@ while (($#)); do
     --tsan) tsan=1 ;;
     --tidy) tidy=1 ;;
     --clients) clients=ON ;;
-    --share)
-      thirds=3
-      ((today % 2)) || variants=OFF
-      ;;
+    --share) share=1 ;;
     --op | --only)
       (($# > 1)) || refuse
       if [[ $1 == --op ]]; then op=$2; else only=$2; fi
@@ -38,6 +35,12 @@ while (($#)); do
   esac
   shift
 done
+thirds=1 variants=ON
+if ((share)); then
+  thirds=3
+  ((today % 3 == 1)) || asan=0
+  ((today % 3 == 2)) || variants=OFF
+fi
 jobs=$(nproc)
 : "${CUDAARCHS:=80-virtual}" # PTX alone: quick to compile, and every GPU from compute capability 8.0 on can run it
 export CUDAARCHS
