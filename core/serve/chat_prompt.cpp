@@ -8,7 +8,7 @@
 namespace ptrain {
 namespace {
 
-constexpr std::array known{ChatTemplate::chatml, ChatTemplate::llama3};
+constexpr std::array marked_templates{ChatTemplate::chatml, ChatTemplate::llama3};
 
 bool has_mark(const Tokenizer& tokenizer, std::string_view mark) {
   std::vector<std::int32_t> ids;
@@ -18,7 +18,7 @@ bool has_mark(const Tokenizer& tokenizer, std::string_view mark) {
 
 /// A mark in a text would begin or end a message.
 void refuse_marks(const ChatMessage& message) {
-  for (const ChatTemplate one : known) {
+  for (const ChatTemplate one : marked_templates) {
     const auto [begin, end] = get_marks(one);
     for (const std::string_view mark : {begin, end}) {
       if ((message.role + message.content).find(mark) != std::string::npos) {
@@ -31,11 +31,11 @@ void refuse_marks(const ChatMessage& message) {
 }  // namespace
 
 std::string make_chat_prompt(const Tokenizer& tokenizer, const std::vector<ChatMessage>& messages) {
-  const auto* const found =
-      std::ranges::find_if(known, [&](ChatTemplate one) { return has_mark(tokenizer, get_marks(one).begin); });
-  if (found == known.end()) {
+  const auto* const found = std::ranges::find_if(
+      marked_templates, [&](ChatTemplate one) { return has_mark(tokenizer, get_marks(one).begin); });
+  if (found == marked_templates.end()) {
     fail_usage("messages: the model's vocabulary has no marks of a chat ({} or {}); ask for /v1/completions",
-               get_marks(known[0]).begin, get_marks(known[1]).begin);
+               get_marks(marked_templates[0]).begin, get_marks(marked_templates[1]).begin);
   }
   std::ranges::for_each(messages, refuse_marks);
   return make_prompt(*found, messages);
