@@ -24,7 +24,6 @@ namespace {
 
 constexpr std::string_view all_linear = "all-linear";
 constexpr std::string_view head_layer = "lm_head";
-constexpr std::string_view weight_suffix = ".weight";
 constexpr std::uint32_t first_stream = 1u << 16;  // of dropout; the models' own start at 1
 
 /// A layer whose outputs are consecutive ones of a product.
@@ -38,12 +37,12 @@ struct Part {
 std::vector<Part> list_parts(const ModelVariable& weight, const std::vector<std::string>& targets) {
   std::vector<Part> parts;
   for (const WeightMapping& file : weight.files) {
-    if (!file.external.ends_with(weight_suffix)) return {};
-    std::string layer = file.external.substr(0, file.external.size() - weight_suffix.size());
+    std::optional<std::string> layer = adapter_names::find_layer(file.external);
+    if (!layer) return {};
     const bool transposed = file.layout == WeightMapping::Layout::transposed;
     const std::int64_t outputs = file.external_shape[transposed ? 1 : 0];
-    const bool adapted = is_lora_target(targets, layer);
-    parts.push_back({std::move(layer), file.row_begin, outputs, adapted});
+    const bool adapted = is_lora_target(targets, *layer);
+    parts.push_back({*std::move(layer), file.row_begin, outputs, adapted});
   }
   return parts;
 }

@@ -19,8 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view weight_suffix = ".weight";
-
 /// The layer's name in that of its adapter's A or B.
 std::string layer_name(std::string_view tensor) { return std::string(tensor.substr(0, tensor.rfind(".lora_"))); }
 
@@ -101,10 +99,10 @@ void require_adapters(const ModelArtifact& trained) {
 std::set<std::string> list_target_modules(const Model& model) {
   std::set<std::string> adapted, all;
   for (const WeightMapping& mapping : model.weights()) {
-    const bool is_adapter = mapping.part == WeightMapping::Part::adapter;
-    if (is_adapter) adapted.insert(layer_name(mapping.external));
-    if (!is_adapter && mapping.external.ends_with(weight_suffix)) {
-      all.insert(mapping.external.substr(0, mapping.external.size() - weight_suffix.size()));
+    if (mapping.part == WeightMapping::Part::adapter) {
+      adapted.insert(layer_name(mapping.external));
+    } else if (const auto layer = adapter_names::find_layer(mapping.external)) {
+      all.insert(*layer);
     }
   }
   const auto last_part = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
@@ -238,10 +236,9 @@ void write_merged(const ModelArtifact& trained, const Model& base, const fs::pat
   fs::remove(out / model_files::document);
   write_safetensors(out / model_files::weights, tensors, file.metadata(), [&](const NamedTensor& tensor) {
     values = to_floats(file.at(tensor.name));
-    if (tensor.name.ends_with(weight_suffix)) {
-      const std::string layer = tensor.name.substr(0, tensor.name.size() - weight_suffix.size());
-      if (const NamedTensor* a = file.find(layer + adapter_names::a)) {
-        add_product(to_floats(*a), to_floats(file.at(layer + adapter_names::b)), lora.rank, lora.scale(),
+    if (const auto layer = adapter_names::find_layer(tensor.name)) {
+      if (const NamedTensor* a = file.find(*layer + adapter_names::a)) {
+        add_product(to_floats(*a), to_floats(file.at(*layer + adapter_names::b)), lora.rank, lora.scale(),
                     mappings.at(tensor.name).layout, values);
       }
     }
