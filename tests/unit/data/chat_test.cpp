@@ -5,11 +5,10 @@
 #include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"
 #include "tests/error_message.h"
+#include "tests/gpt2_vocabulary.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
-
-#include <fstream>
 
 namespace ptrain {
 namespace {
@@ -61,10 +60,7 @@ TEST(ChatTemplate, PromptsForAnAnswer) {
 class Chats : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/gpt2_bpe.json");
-    const nlohmann::json json = nlohmann::json::parse(file);
-    write_file_atomic(folder_ / "vocab.json", json["vocabulary"].dump());
-    write_file_atomic(folder_ / "merges.txt", json["merges"].get<std::string>());
+    testing::write_gpt2_vocabulary(folder_.path());
     settings_.source = "chat";
     settings_.path = folder_.path().string();
     settings_.train_file = "train.jsonl";

@@ -4,12 +4,11 @@
 #include "core/data/text/byte_bpe.h"
 #include "core/io/atomic_file.h"
 #include "tests/error_message.h"
+#include "tests/gpt2_vocabulary.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <fstream>
 
 namespace ptrain {
 namespace {
@@ -31,10 +30,7 @@ Ids load_block(const Dataset& data, std::int64_t index) {
 class RunningText : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/gpt2_bpe.json");
-    json_ = nlohmann::json::parse(file);
-    write_file_atomic(folder_ / "vocab.json", json_["vocabulary"].dump());
-    write_file_atomic(folder_ / "merges.txt", json_["merges"].get<std::string>());
+    json_ = testing::write_gpt2_vocabulary(folder_.path());
     settings_.source = "text";
     settings_.path = folder_.path().string();
     settings_.train_file = "train.txt";

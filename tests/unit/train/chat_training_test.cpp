@@ -1,12 +1,12 @@
 // Trainings on chats: every token that is learnt weighs the same, whichever micro-batch or rank it is in.
 #include "core/io/atomic_file.h"
 #include "core/passes/optimizer.h"
+#include "tests/gpt2_vocabulary.h"
 #include "tests/unit/train/data_parallel.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 
 namespace ptrain {
 namespace {
@@ -17,10 +17,7 @@ class ChatTraining : public ::testing::Test {
  protected:
   /// Eight chats with answers of one to a hundred characters.
   void SetUp() override {
-    std::ifstream file(PTRAIN_SOURCE_DIR "/tests/golden/gpt2_bpe.json");
-    const nlohmann::json json = nlohmann::json::parse(file);
-    write_file_atomic(folder_ / "vocab.json", json["vocabulary"].dump());
-    write_file_atomic(folder_ / "merges.txt", json["merges"].get<std::string>());
+    write_gpt2_vocabulary(folder_.path());
     std::string chats;
     for (const int length : {1, 90, 3, 40, 100, 2, 7, 20}) {
       const nlohmann::json chat = {

@@ -1,5 +1,4 @@
 // Trainings of adapters beside frozen weights.
-#include "core/io/safetensors.h"
 #include "core/passes/optimizer.h"
 #include "core/train/plans/memory_estimate.h"
 #include "tests/unit/train/small_training.h"
@@ -13,8 +12,6 @@ namespace {
 
 using namespace testing;
 
-using Weights = std::map<std::string, std::vector<std::byte>>;
-
 /// A tiny Llama on synthetic tokens.
 Config llama_config() {
   Config config = gpt2_config();
@@ -26,16 +23,6 @@ Config llama_config() {
 Config adapted(Config config) {
   config.model.lora.rank = 4;
   return config;
-}
-
-Weights trained_weights(const Config& config) {
-  const TemporaryDirectory directory;
-  train(config, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
-  const SafetensorsFile file(directory.path() / "model.safetensors");
-  Weights weights;
-  for (const NamedTensor& tensor : file.tensors())
-    weights[tensor.name].assign(tensor.bytes.begin(), tensor.bytes.end());
-  return weights;
 }
 
 bool is_adapter(std::string_view name) { return name.find(".lora_") != name.npos; }

@@ -1,5 +1,4 @@
 // Trainings whose parameters are frozen, or have rates and decays of their own.
-#include "core/io/safetensors.h"
 #include "core/passes/optimizer.h"
 #include "tests/unit/train/data_parallel.h"
 
@@ -9,19 +8,6 @@ namespace ptrain {
 namespace {
 
 using namespace testing;
-
-using Weights = std::map<std::string, std::vector<std::byte>>;
-
-/// The weights file that a training leaves.
-Weights trained_weights(const Config& config) {
-  const TemporaryDirectory directory;
-  train(config, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
-  const SafetensorsFile file(directory.path() / "model.safetensors");
-  Weights weights;
-  for (const NamedTensor& tensor : file.tensors())
-    weights[tensor.name].assign(tensor.bytes.begin(), tensor.bytes.end());
-  return weights;
-}
 
 GroupsConfig head_alone() { return {{"fc.*", "*"}, {true, false}, {}, {}}; }
 

@@ -5,6 +5,7 @@
 #include "core/base/parallel.h"
 #include "core/data/factory.h"
 #include "core/io/checkpoint.h"
+#include "core/io/safetensors.h"
 #include "core/train/options_from_config.h"
 #include "core/train/trainer.h"
 #include "models/model_registry.h"
@@ -94,6 +95,18 @@ inline Config saved_to(const TemporaryDirectory& directory, Config config) {
   config.output.save = true;
   config.output.dir = directory.path().string();
   return config;
+}
+
+using Weights = std::map<std::string, std::vector<std::byte>>;
+/// The weights file that a training leaves.
+inline Weights trained_weights(const Config& config) {
+  const TemporaryDirectory directory;
+  train(config, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
+  const SafetensorsFile file(directory.path() / "model.safetensors");
+  Weights weights;
+  for (const NamedTensor& tensor : file.tensors())
+    weights[tensor.name].assign(tensor.bytes.begin(), tensor.bytes.end());
+  return weights;
 }
 
 /// Trains in a directory of its own, with the last checkpoint's tensors in the outcome.
