@@ -57,13 +57,17 @@ std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<
   if (auto* requested = find_requested(candidates)) return std::move(*requested);
   if (!context.options.exhaustive_search || candidates.size() == 1) return std::move(candidates.front());
   const std::string problem = make_search_key(context, candidates);
-  const std::string known = context.search_cache == nullptr ? std::string{} : context.search_cache->find(problem);
-  for (auto& candidate : candidates) {
-    if (candidate->record().implementation == known) return std::move(candidate);
+  const auto index_of = [&](const std::string& name) {
+    return std::ranges::find(candidates, name, [](const auto& kernel) { return kernel->record().implementation; }) -
+           candidates.begin();
+  };
+  SearchCache* const cache = context.search_cache;
+  auto chosen = cache == nullptr ? std::ssize(candidates) : index_of(cache->find(problem));
+  if (chosen == std::ssize(candidates)) {
+    chosen = static_cast<std::ptrdiff_t>(fastest(context, candidates, timer, memory).value_or(0));
+    if (cache != nullptr) chosen = index_of(cache->store(problem, candidates[chosen]->record().implementation));
   }
-  std::unique_ptr<Kernel> chosen = std::move(candidates[fastest(context, candidates, timer, memory).value_or(0)]);
-  if (context.search_cache != nullptr) context.search_cache->store(problem, chosen->record().implementation);
-  return chosen;
+  return std::move(candidates[chosen]);
 }
 
 }  // namespace ptrain

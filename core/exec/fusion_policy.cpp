@@ -77,8 +77,7 @@ FusionPolicy fuse_where_faster(Backend& backend, const KernelOptions& options) {
     const std::optional<double> together = time_nodes(backend, choice.fused, options);
     const std::optional<double> apart = together ? time_nodes(backend, choice.separate, options) : std::nullopt;
     const bool faster = together && apart && *together < worthwhile * *apart;
-    backend.kernels().search_cache().store(problem, std::string(faster ? fused : separate));
-    return faster;
+    return backend.kernels().search_cache().store(problem, std::string(faster ? fused : separate)) == fused;
   };
 }
 

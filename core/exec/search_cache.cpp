@@ -2,11 +2,11 @@
 
 #include "core/base/errors.h"
 #include "core/base/hash.h"
-#include "core/io/atomic_file.h"
 #include "core/io/cache_directory.h"
 #include "core/io/own_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -22,18 +22,33 @@ using nlohmann::json;
 
 constexpr const char* schema = "ptrain.search/2";
 
-/// A single append, which other processes' writes do not split. `text` begins with a line break, since an earlier
-/// writer may have been cut off mid-line.
-void append(const std::filesystem::path& path, const std::string& text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) fail("{}: {}", path.string(), std::strerror(errno));
-  const ssize_t written = ::write(file, text.data(), text.size());
-  const int error = errno;
-  ::close(file);
-  if (written != static_cast<ssize_t>(text.size())) {
-    fail("{}: {}", path.string(), written < 0 ? std::strerror(error) : "the disk is full");
+/// A file to append to, made if need be, which no other process appends to while this exists.
+class SharedFile {
+ public:
+  explicit SharedFile(const std::filesystem::path& path)
+      : path_(path),
+        descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                           S_IRUSR | S_IWUSR)) {
+    if (descriptor_ < 0) fail("{}: {}", path.string(), std::strerror(errno));
+    while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
   }
-}
+  ~SharedFile() { ::close(descriptor_); }
+  SharedFile(const SharedFile&) = delete;
+  SharedFile& operator=(const SharedFile&) = delete;
+
+  std::uintmax_t bytes() const { return std::filesystem::file_size(path_); }
+  /// A single write. `text` begins with a line break, since an earlier writer may have been cut off mid-line.
+  void append(const std::string& text) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written == static_cast<ssize_t>(text.size())) return;
+    fail("{}: {}", path_.string(), written < 0 ? std::strerror(errno) : "the disk is full");
+  }
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_;
+};
 
 }  // namespace
 
@@ -49,6 +64,7 @@ void SearchCache::read_news() const {
   std::error_code error;
   if (const std::uintmax_t bytes = std::filesystem::file_size(path_, error); !error && bytes == read_bytes_) return;
   const OwnFile file = read_own_file(path_);
+  if (file.content && file.content->empty()) return;
   if (file.content) read_bytes_ = file.content->size();
   if (const std::string problem = file.content ? read(*file.content) : file.problem; !problem.empty())
     put_aside(problem);
@@ -63,11 +79,13 @@ std::string SearchCache::read(const std::string& text) const {
   const auto is = [&](const char* name, std::string_view value) { return head.contains(name) && head[name] == value; };
   if (!head.is_object() || !is("schema", schema)) return fmt::format("it is not a document of {}", schema);
   if (!is("device", device_)) return "it belongs to another device";
+  std::map<std::string, std::string> latest;
   while (std::getline(lines, line)) {
     const json entry = json::parse(line, nullptr, false);
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_string()) continue;
-    choices_.try_emplace(entry[0].get<std::string>(), entry[1].get<std::string>());  // choices in use stay
+    latest[entry[0].get<std::string>()] = entry[1].get<std::string>();
   }
+  choices_.merge(latest);  // choices in use stay
   return {};
 }
 
@@ -91,17 +109,29 @@ std::string SearchCache::find(const std::string& problem) const {
   return found == choices_.end() ? std::string{} : found->second;
 }
 
-void SearchCache::store(const std::string& problem, const std::string& implementation) {
+std::string SearchCache::store(const std::string& problem, const std::string& implementation) {
+  const std::lock_guard lock(mutex_);
+  if (!choices_.contains(problem)) save(problem, implementation, Earlier::counts);
+  return choices_.try_emplace(problem, implementation).first->second;
+}
+
+void SearchCache::replace(const std::string& problem, const std::string& implementation) {
   const std::lock_guard lock(mutex_);
   choices_[problem] = implementation;
+  save(problem, implementation, Earlier::is_overridden);
+}
+
+void SearchCache::save(const std::string& problem, const std::string& implementation, Earlier earlier) {
+  read_news();
   if (path_.empty()) return;
   try {
-    if (!std::filesystem::exists(path_)) {
-      make_own_folder(path_.parent_path());
-      write_file_atomic(path_, json{{"schema", schema}, {"device", device_}}.dump(), Flush::no);
-      std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-    }
-    append(path_, '\n' + json::array({problem, implementation}).dump());
+    make_own_folder(path_.parent_path());
+    SharedFile file(path_);
+    read_news();
+    if (earlier == Earlier::counts && choices_.contains(problem)) return;
+    const std::string head = file.bytes() == 0 ? json{{"schema", schema}, {"device", device_}}.dump() : "";
+    file.append(head + '\n' + json::array({problem, implementation}).dump());
+    read_bytes_ = file.bytes();
   } catch (const std::exception& error) {
     if (!std::exchange(warned_, true)) {
       notes_.push_back(fmt::format("the kernels chosen by the search are not saved: {}", error.what()));

@@ -22,8 +22,11 @@ class SearchCache {
 
   /// The choice for `problem`, by this or another process; empty when it was never searched.
   std::string find(const std::string& problem) const;
-  /// Returns after the choice is written to the file, if choices can be saved.
-  void store(const std::string& problem, const std::string& implementation);
+  /// The choice that counts: `implementation`, or what was stored first for `problem`, also by another process. Returns
+  /// after it is written to the file, if choices can be saved.
+  std::string store(const std::string& problem, const std::string& implementation);
+  /// Overrides a choice that turned out not to work.
+  void replace(const std::string& problem, const std::string& implementation);
   /// Returns and clears notes: a file that was moved aside, choices that could not be written.
   std::vector<std::string> take_notes();
   /// Hash of all choices: runs with equal hashes use the same implementations.
@@ -34,9 +37,11 @@ class SearchCache {
   const std::string& device() const { return device_; }
 
  private:
+  enum class Earlier { counts, is_overridden };
   void read_news() const;
   std::string read(const std::string& text) const;
   void put_aside(const std::string& problem) const;
+  void save(const std::string& problem, const std::string& implementation, Earlier earlier);
 
   mutable std::mutex mutex_;
   std::string device_;

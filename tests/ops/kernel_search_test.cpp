@@ -1,6 +1,8 @@
 #include "core/cpu/implementation_search.h"
 
+#include "core/cpu/cpu_kernels.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/image/conv2d.h"
 #include "tests/temporary_directory.h"
 
 #include <gtest/gtest.h>
@@ -58,6 +60,20 @@ TEST_F(KernelSearch, TakesTheFirstWhenItIsOff) { EXPECT_EQ(choose({"slow", "fast
 TEST_F(KernelSearch, SearchesAgainWhenThereIsMoreToChooseFrom) {
   EXPECT_EQ(choose({"slow", "fast"}), "fast");
   EXPECT_EQ(choose({"slow", "fast", "faster"}), "faster");
+}
+
+/// A strided convolution and its gradient, whose implementations oneDNN repeats once they are in its cache.
+TEST_F(KernelSearch, HasTheSameCandidatesWhateverWasMadeBefore) {
+  const Conv2d op({.stride = 2, .padding = 1});
+  const std::vector<TensorDesc> inputs{{DType::f32, Shape{3, 16, 16, 64}}, {DType::f32, Shape{128, 3, 3, 64}}};
+  const std::vector<TensorDesc> outputs{{DType::f32, Shape{3, 8, 8, 128}}};
+  std::vector<std::string> hashes;
+  std::vector<std::unique_ptr<Kernel>> kept;
+  for (int rank = 0; rank < 3; ++rank) {
+    kept.push_back(cpu::make_conv2d({op, inputs, outputs, {.exhaustive_search = true}, &cache_}));
+    hashes.push_back(cache_.hash());
+  }
+  EXPECT_EQ(hashes, std::vector(3, hashes.front()));
 }
 
 }  // namespace kernel_search_test

@@ -162,9 +162,10 @@ std::optional<CompiledPlan> searched(const KernelContext& context, const std::st
                                            ? fastest(device, compile_together(planned, graph->plan_names().size(), few))
                                            : fastest(device, compile_first(planned(), graph->plan_names().size()));
   if (!chosen) return std::nullopt;
-  if (context.search_cache != nullptr) context.search_cache->store(problem, chosen->name());
-  if (search == Search::few) return chosen;
-  const auto plan = build_named(*graph, chosen->name());
+  std::string name = chosen->name();
+  if (context.search_cache != nullptr) name = context.search_cache->store(problem, name);
+  if (search == Search::few && name == chosen->name()) return chosen;
+  const auto plan = build_named(*graph, name);
   return plan ? std::optional(CompiledPlan{graph, *plan}) : std::nullopt;
 }
 
@@ -188,7 +189,7 @@ Planning plan_graph(const KernelContext& context, Device& device, const EngineRu
     const auto replace = [store, problem, cache = searches ? context.search_cache : nullptr](
                              const std::string& name, const CudnnGraph& replacement) {
       store(name, replacement);
-      if (cache != nullptr) cache->store(problem, name);
+      if (cache != nullptr) cache->replace(problem, name);
     };
     const CompiledGraph planned(std::make_shared<CompiledGraph::State>(
         CompiledGraph::State{device, std::move(compiled), plan, bytes, build(), rules, replace}));

@@ -283,7 +283,7 @@ struct Gemm::Parts {
     const auto results = candidates(search ? candidates_of_a_search : 1);
     if (results.empty()) return false;
     use(search && results.size() > 1 ? fastest(results) : results.front());
-    if (cache != nullptr) cache->store(problem(context), to_text(algorithm));
+    if (cache != nullptr) use(cache->store(problem(context), to_text(algorithm)));
     return true;
   }
 };

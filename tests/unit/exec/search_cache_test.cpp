@@ -30,8 +30,9 @@ TEST_F(SearchCacheTest, AChoiceIsKeptWhenItIsMade) {
   SearchCache cache("a device");
   cache.store("p", "first");
   EXPECT_EQ(SearchCache("a device").find("p"), "first");
-  cache.store("p", "second");
+  cache.replace("p", "second");
   EXPECT_EQ(cache.find("p"), "second");
+  EXPECT_EQ(SearchCache("a device").find("p"), "second");
   EXPECT_EQ(SearchCache("another").find("p"), "");
 }
 
@@ -43,6 +44,17 @@ TEST_F(SearchCacheTest, WhoAskedBeforeSeesWhatAnotherChose) {
   theirs.store("q", "theirs");
   EXPECT_EQ(mine.find("q"), "theirs");
   EXPECT_EQ(mine.hash(), theirs.hash());
+}
+
+TEST_F(SearchCacheTest, WhatWasStoredFirstCounts) {
+  SearchCache mine("a device"), theirs("a device");
+  EXPECT_EQ(mine.store("p", "mine"), "mine");
+  EXPECT_EQ(theirs.store("p", "theirs"), "mine");
+  EXPECT_EQ(theirs.find("p"), "mine");
+  setenv("PTRAIN_CACHE_DIR", "/proc/none", 1);
+  SearchCache unsaved("a device");
+  EXPECT_EQ(unsaved.store("p", "mine"), "mine");
+  EXPECT_EQ(unsaved.store("p", "theirs"), "mine");
 }
 
 /// Stores problem after problem in a child, which says of each when it is stored, until it is killed after `least` of

@@ -6,6 +6,7 @@
 #include "core/ops/image/conv2d.h"
 
 #include <functional>
+#include <set>
 
 namespace ptrain::cpu {
 
@@ -67,15 +68,17 @@ inline bool is_slow_reference(const std::string& name) {
 inline bool is_outdated(const std::string& name) { return name.ends_with(":sse41"); }
 
 /// Appends one operation per implementation that `desc` offers: the first, or up to three with exhaustive search. A
-/// slow reference is left out unless it is the only one, and iteration stops there (oneDNN 2.6 crashes on Arm).
+/// slow reference is left out unless it is the only one, and iteration stops there (oneDNN 2.6 crashes on Arm). Each
+/// counts once: oneDNN 3.2 offers again what its cache holds, so that candidates would depend on what ran before.
 template <typename Primitive, typename Desc, typename MakeBindings>
 void add_candidates(std::vector<std::unique_ptr<Kernel>>& list, const dnnl::engine& engine, Desc desc, bool all,
                     MakeBindings&& make_bindings) {
   constexpr std::size_t most = 3;
   const std::size_t before = list.size();
+  std::set<std::string> offered;
   do {
     const std::string name = desc.impl_info_str();
-    if (is_outdated(name)) continue;
+    if (is_outdated(name) || !offered.insert(name).second) continue;
     if (is_slow_reference(name) && !list.empty()) return;
     const auto [inputs, outputs] = make_bindings(desc);
     list.push_back(

@@ -7,6 +7,7 @@
 #include "core/cpu/kernels/quantization/int8_operation.h"
 
 #include <algorithm>
+#include <set>
 
 namespace ptrain::cpu {
 namespace {
@@ -39,8 +40,10 @@ std::unique_ptr<Kernel> make_quantized_conv2d(const KernelContext& context) {
   auto desc = problem.int8_forward(onednn_type(x.dtype), onednn_type(y.dtype), has_bias, int8);
   std::vector<std::unique_ptr<Kernel>> candidates;
   constexpr std::size_t most = 3;
+  std::set<std::string> offered;  // each counts once, as in add_candidates()
   do {
     const std::string name = desc.impl_info_str();
+    if (!offered.insert(name).second) continue;
     if (!candidates.empty() && is_slow_reference(name)) break;
     if (!candidates.empty() && saturates(name)) continue;
     std::vector<Binding> inputs{
