@@ -257,11 +257,12 @@ class Ladder:
         config, suite = self.work / f"{name}.config.yaml", self.work / f"{name}.yaml"
         config.write_text(self.resnet_config())
         settings = [*self.resnet_size(), *self.long(60), "eval.every_epochs=0", "output.save=false", "device=cuda", *keys]
+        plan = {"name": name, "config": str(config), "set": {}, "axes": axes, "repeats": 3, "seed": 1, "timeout_seconds": 200}
         if self.tiny:
-            axes = {key: values[:2] for key, values in list(axes.items())[:1]}
-            settings.append("train.steps=8")
-        suite.write_text(json.dumps({"name": name, "config": str(config), "set": {}, "axes": axes, "repeats": 1 if self.tiny else 3,
-                                     "seed": 1, "timeout_seconds": 200}))  # JSON is YAML
+            plan |= {"axes": {key: values[:2] for key, values in list(axes.items())[:1]}, "repeats": 1,
+                     "steady": {"required": False}}
+            settings.append("train.steps=10")
+        suite.write_text(json.dumps(plan))  # JSON is YAML
         overrides = [word for key in settings for word in ("-o", key)]
         if self.step(f"bench_{name}", seconds, self.ptrain, "bench", suite, "--out", self.logs / name, *overrides) is not None:
             self.step(f"effects_{name}", 20, self.ptrain, "effects", self.logs / name)
@@ -288,8 +289,9 @@ class Ladder:
         if sanitizer is None:
             self.say("skipped", "compute-sanitizer", "not installed")
         small = [*self.long(8), "train.measure_after_steps=0", "train.log_every_steps=1", "flags.cudnn_exhaustive_search=false",
-                 "deterministic=true", "threads=8", "data.workers=2", "data.image_size=32", "model.classes=10",
-                 *(("data.batch_size=4", "data.synthetic_samples=8") if self.tiny else ("data.batch_size=32", "data.synthetic_samples=64"))]
+                 "deterministic=true", "threads=8", "data.workers=2", "model.classes=10",
+                 *(("data.image_size=16", "data.batch_size=2", "data.synthetic_samples=4") if self.tiny else
+                   ("data.image_size=32", "data.batch_size=32", "data.synthetic_samples=64"))]
         self.together([lambda: self.curve(small), lambda: self.resumed(small), lambda: self.overflow(small), self.out_of_memory,
                        *(self.sanitized(sanitizer) if sanitizer else ())])
 

@@ -6,8 +6,9 @@
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000, 4000 of slow ones)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
 #   --tidy  also runs clang-tidy over the sources, and codespell over all text
-#   --share  of what takes long and seldom finds anything, today's share alone: a third of the sources for clang-tidy, and
-#           one day of three the unit and op tests with sanitizers, another the CPU backend as packages have it
+#   --share  of what takes long and seldom finds anything, today's quarter alone: of the sources for clang-tidy, and one of
+#           four a day: fuzz targets, unit tests with sanitizers, op tests with sanitizers, the CPU backend as packages
+#           have it and the registers of CUDA kernels
 #   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
 # While working, instead of all that:
 #   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
@@ -35,12 +36,12 @@ while (($#)); do
   esac
   shift
 done
-thirds=1 variants=ON
-if ((share)); then
-  thirds=3
-  ((today % 3 == 1)) || asan=0
-  ((today % 3 == 2)) || variants=OFF
-fi
+shares=1
+if ((share)); then shares=4; fi
+# is_due N: whether today's share is share N of 0 to 3.
+is_due() { ((today % shares == $1 % shares)); }
+variants=OFF
+if is_due 3; then variants=ON; fi
 jobs=$(nproc)
 : "${CUDAARCHS:=80-virtual}" # PTX alone: quick to compile, and every GPU from compute capability 8.0 on can run it
 export CUDAARCHS
@@ -100,16 +101,20 @@ fi
 step "release build"
 cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=$variants -DPTRAIN_TEST_CLIENTS=$clients
 cmake --build build/release --parallel "$jobs"
-if ((fuzz)); then
+if ((fuzz)) && is_due 0; then
   step "fuzz targets"
   cmake --preset asan
   cmake --build build/asan --parallel "$jobs" --target tests/fuzz/all
   cmake --build build/asan --target fuzz_run
 fi
-if ((asan)); then
-  step "sanitizers: unit and op tests"
+if ((asan)) && { is_due 1 || is_due 2; }; then
+  checked=()
+  if is_due 1; then checked+=(unit); fi
+  if is_due 2; then checked+=(ops); fi
+  step "sanitizers: tests of ${checked[*]}"
   cmake --preset asan
-  cmake --build build/asan --parallel "$jobs" --target tests/unit/all tests/ops/all
+  # shellcheck disable=SC2046
+  cmake --build build/asan --parallel "$jobs" --target $(printf 'tests/%s/all ' "${checked[@]}")
   # The largest first. Excludes runs of many steps that compare losses, and hundreds of random samples: shorter tests
   # run the same code.
   export -f run_half
@@ -120,20 +125,20 @@ if ((asan)); then
   GTEST_FILTER+=':ParameterGroupsTraining.UpdatesMadeEarly*:PackedText.DropoutLearns*:Training.ResNetLearns*'
   GTEST_FILTER+=':Training.TheMemoryPlan*:Weights.OfTheBodyAlone*:Deployment.NetworksWithLayerNorms*:Deployment.ResNets*'
   export GTEST_FILTER
-  # shellcheck disable=SC2012,SC2016
-  ls -S build/asan/bin/{ops_test,unit_*} | sed 'p' | awk '{ print $0, NR % 2 }' |
+  # shellcheck disable=SC2010,SC2012,SC2016
+  ls -S build/asan/bin/* | grep -E "/($(IFS='|' && echo "${checked[*]}"))_" | sed 'p' | awk '{ print $0, NR % 2 }' |
     xargs -n 2 -P "$jobs" bash -c 'run_half "$1" "$2"' -
   unset GTEST_FILTER LSAN_OPTIONS
 fi
 if ((tidy)); then
-  step "clang-tidy, a share of 1/$thirds"
+  step "clang-tidy, a share of 1/$shares"
   # The sources as clang compiles them, twenty at once. Without CUDA, or without MPI, stubs replace some.
   cmake --preset asan
   cmake --build build/asan --parallel "$jobs" --target ptrain_headers ptrain_commit
   # Headers are parsed again for each source, so core/cpu's sources are combined twenty at a time too.
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/asan/compile_commands.json | sort -u |
     grep -E "/(core|models|cli)/|/cpu_syntax.dir/" | grep -vE "/core/cpu/|/tests/(unit|ops)/" |
-    awk -v share="$((today % thirds))" -v of=$thirds 'NR % of == share' |
+    awk -v share="$((today % shares))" -v of=$shares 'NR % of == share' |
     xargs -n 1 -P "$jobs" clang-tidy --quiet -p build/asan
 fi
 if ((tsan)); then
@@ -168,7 +173,9 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   cmake --preset cuda
   cmake --build build/cuda --parallel "$jobs" \
     --target ptrain libptrain device_test cuda_registry_test plans_test emulated_device_test checked_device_test emulated_ptrain
-  ctest --test-dir build/cuda -L cuda --parallel "$jobs" --output-on-failure --progress
+  longest='^$'
+  is_due 3 || longest='^kernel_resources$'
+  ctest --test-dir build/cuda -L cuda -E "$longest" --parallel "$jobs" --output-on-failure --progress
 fi
 step "all tests"
 ctest --test-dir build/release --parallel "$jobs" --output-on-failure
