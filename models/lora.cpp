@@ -22,7 +22,6 @@
 namespace ptrain {
 namespace {
 
-constexpr std::string_view all_linear = "all-linear";
 constexpr std::string_view head_layer = "lm_head";
 constexpr std::uint32_t first_stream = 1u << 16;  // of dropout; the models' own start at 1
 
@@ -206,7 +205,7 @@ std::vector<std::string> list_layers(const Model& base, const LoraConfig& lora) 
 
 /// The last parts of the names of all layers that could have adapters, for a message.
 std::set<std::string> name_layers(const Model& base, LoraConfig lora) {
-  lora.targets = {std::string(all_linear)};
+  lora.targets = {LoraConfig::all_linear};
   std::set<std::string> names;
   for (const std::string& layer : list_layers(base, lora)) names.insert(layer.substr(layer.rfind('.') + 1));
   return names;
@@ -214,14 +213,15 @@ std::set<std::string> name_layers(const Model& base, LoraConfig lora) {
 
 /// Throws Error{usage} naming a target that matches no layer.
 void require_matches(const Model& base, const LoraConfig& lora) {
-  if (lora.targets.empty()) fail_usage("model.lora.targets: is empty: expected all-linear, or layers' names");
+  if (lora.targets.empty())
+    fail_usage("model.lora.targets: is empty: expected {}, or layers' names", LoraConfig::all_linear);
   const std::vector<std::string> layers = list_layers(base, lora);
   for (const std::string& target : lora.targets) {
     const bool matches =
         std::ranges::any_of(layers, [&](const std::string& layer) { return is_lora_target({target}, layer); });
     if (matches) continue;
-    fail_usage("model.lora.targets: \"{}\" matches no linear layer of {}: expected all-linear, or some of {}", target,
-               base.name(), fmt::join(name_layers(base, lora), ", "));
+    fail_usage("model.lora.targets: \"{}\" matches no linear layer of {}: expected {}, or some of {}", target,
+               base.name(), LoraConfig::all_linear, fmt::join(name_layers(base, lora), ", "));
   }
 }
 
@@ -229,7 +229,7 @@ void require_matches(const Model& base, const LoraConfig& lora) {
 
 bool is_lora_target(const std::vector<std::string>& targets, std::string_view layer) {
   return std::ranges::any_of(targets, [&](const std::string& target) {
-    if (target == all_linear) return layer != head_layer && !layer.ends_with("." + std::string(head_layer));
+    if (target == LoraConfig::all_linear) return layer != head_layer && !layer.ends_with("." + std::string(head_layer));
     if (target.find_first_of("*?!") != std::string::npos) return matches_pattern(target, layer);
     return layer == target || layer.ends_with("." + target);
   });

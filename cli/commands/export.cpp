@@ -52,9 +52,7 @@ std::string format_check(const MergeCheck& check, const Task& task) {
 /// Writes the model with its adapters merged, and leaves it only if it answers as the one with adapters does.
 void export_merged(const LoadedModel& opened, const ExportArguments& arguments) {
   constexpr std::int64_t windows = 64;
-  if (!has_adapters(opened.trained.config)) {
-    fail_usage("--merge: {} has no adapters; expected a model trained with model.lora.rank", arguments.model);
-  }
+  require_adapters(opened.trained);
   const std::vector<TokenWindow> texts = arguments.check_text.empty()
                                              ? draw_windows(opened.trained, windows)
                                              : read_windows(opened.trained, arguments.check_text, windows);

@@ -17,10 +17,12 @@ namespace ptrain {
 
 /// Adapters of low rank beside frozen linear layers.
 struct LoraConfig {
+  static constexpr const char* all_linear = "all-linear";  // of targets, as in PEFT: every linear layer but the head
+
   std::int64_t rank = 0;  // 0: no adapters
   double alpha = 8;
   double dropout = 0;  // of an adapter's input, in training
-  std::vector<std::string> targets{"all-linear"};
+  std::vector<std::string> targets{all_linear};
   bool rslora = false;  // scale by alpha / sqrt(rank) rather than alpha / rank
   std::string weights;  // folder of a PEFT adapter to start from; empty: new adapters
 

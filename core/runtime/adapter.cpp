@@ -67,10 +67,11 @@ class Settings {
     const bool names =
         value.is_array() && !value.empty() && std::ranges::all_of(value, [](const json& v) { return v.is_string(); });
     if (names) return value.get<std::vector<std::string>>();
-    if (value != "all-linear") {
-      fail("{}: target_modules: expected a list of names or \"all-linear\", got {}", file_, value.dump());
+    if (value != LoraConfig::all_linear) {
+      fail("{}: target_modules: expected a list of names or \"{}\", got {}", file_, LoraConfig::all_linear,
+           value.dump());
     }
-    return {"all-linear"};
+    return {LoraConfig::all_linear};
   }
 
  private:
@@ -87,12 +88,6 @@ std::vector<WeightMapping> list_adapters(const Model& model) {
   std::vector<WeightMapping> mappings = model.weights();
   std::erase_if(mappings, [](const WeightMapping& m) { return m.part != WeightMapping::Part::adapter; });
   return mappings;
-}
-
-void require_adapters(const ModelArtifact& trained) {
-  if (!has_adapters(trained.config)) {
-    fail_usage("{}: has no adapters; expected a model trained with model.lora.rank", trained.folder.string());
-  }
 }
 
 /// Last parts of the names of adapted layers; whole names where such a part names other layers too.
@@ -164,6 +159,12 @@ void add_product(std::span<const float> a, std::span<const float> b, std::int64_
 }
 
 }  // namespace
+
+void require_adapters(const ModelArtifact& trained) {
+  if (!has_adapters(trained.config)) {
+    fail_usage("{}: has no adapters; expected a model trained with model.lora.rank", trained.folder.string());
+  }
+}
 
 void read_adapter_settings(LoraConfig& lora) {
   if (lora.weights.empty()) return;

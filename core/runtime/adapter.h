@@ -24,6 +24,9 @@ void read_adapter_settings(LoraConfig& lora);
 /// tensor that is missing, of another shape, not finite or of a layer without an adapter.
 void load_adapter(const std::filesystem::path& folder, const Model& model, Variables& variables);
 
+/// Throws Error{usage} for a trained model without adapters.
+void require_adapters(const ModelArtifact& trained);
+
 /// Writes the adapters of a trained model. Throws Error{usage} if it has none, Error{failed} on I/O.
 void write_adapter(const ModelArtifact& trained, const Model& model, const std::filesystem::path& out);
 

@@ -45,6 +45,7 @@ void TextInput::describe(Fields& field) {
   field("lowercase", lowercase, "whether text is lower-cased and stripped of accents");
   field("vocabulary", vocabulary, "number of entries in the vocabulary");
   field.maybe("columns", columns, "columns of the training table; absent for other data");
+  field.maybe("chat_template", chat_template, "data.chat_template of the chats that it learnt; absent for other data");
 }
 
 void FileCheck::describe(Fields& field) {
@@ -171,6 +172,10 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     data.max_length = number_of_key("data.max_length", document.text->max_length, where);
     if (data.max_length < least_length) fail("{}: text.max_length: expected at least {}", where, least_length);
     data.vocab_size = number_of_key("model.vocab_size", document.text->vocabulary, where);
+    if (const auto& name = document.text->chat_template; name && !choice_from_name<ChatTemplate>(*name)) {
+      fail("{}: text.chat_template: expected one of {}, got {}", where, fmt::join(EnumNames<ChatTemplate>::names, ", "),
+           quoted_name(*name));
+    }
     if (const std::optional<TextColumns>& columns = document.text->columns) {
       data.columns = {columns->text, columns->second, columns->label};
       data.are_pairs = columns->pairs;
@@ -244,10 +249,14 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
     if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
   } else if (data.kind != DataKind::table) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
-    if (find_source_row(config.data.source).entry.reads_key("data.columns.text")) {
+    const auto& source = find_source_row(config.data.source).entry;
+    if (source.reads_key("data.chat_template")) {
+      document.text->chat_template = enum_name(config.data.chat_template);
+    }
+    if (source.reads_key("data.columns.text")) {
       document.text->columns = {data.columns.first, data.columns.second, data.columns.label, data.are_pairs};
     }
-    if (find_source_row(config.data.source).entry.reads_key("data.vocab")) {
+    if (source.reads_key("data.vocab")) {
       VocabularyCopy vocabulary =
           copy_vocabulary(config.data.vocab, config.data.lowercase ? TextCase::lower : TextCase::keep);
       // What transformers' AutoTokenizer needs beside config.json and the vocabulary; it takes the case from here

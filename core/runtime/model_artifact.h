@@ -39,6 +39,7 @@ struct TextInput {
   bool lowercase = true;
   std::int64_t vocabulary = 0;
   std::optional<TextColumns> columns = {};
+  std::optional<std::string> chat_template = {};  // name of a ChatTemplate; absent: it did not learn chats
 
   void describe(Fields& field);
 };

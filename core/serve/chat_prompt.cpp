@@ -30,15 +30,16 @@ void refuse_marks(const ChatMessage& message) {
 
 }  // namespace
 
-std::string make_chat_prompt(const Tokenizer& tokenizer, const std::vector<ChatMessage>& messages) {
+std::string make_chat_prompt(const Tokenizer& tokenizer, std::optional<ChatTemplate> learnt,
+                             const std::vector<ChatMessage>& messages) {
   const auto* const found = std::ranges::find_if(
       marked_templates, [&](ChatTemplate one) { return has_mark(tokenizer, get_marks(one).begin); });
-  if (found == marked_templates.end()) {
+  if (!learnt && found == marked_templates.end()) {
     fail_usage("messages: the model's vocabulary has no marks of a chat ({} or {}); ask for /v1/completions",
                get_marks(marked_templates[0]).begin, get_marks(marked_templates[1]).begin);
   }
   std::ranges::for_each(messages, refuse_marks);
-  return make_prompt(*found, messages);
+  return make_prompt(learnt ? *learnt : *found, messages);
 }
 
 }  // namespace ptrain

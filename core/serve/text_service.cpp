@@ -41,6 +41,11 @@ bool read_switch(const json& request, const char* name) {
   return found->get<bool>();
 }
 
+std::optional<ChatTemplate> find_chat_template(const ModelDocument& document) {
+  const auto& name = document.text->chat_template;
+  return name ? choice_from_name<ChatTemplate>(*name) : std::nullopt;
+}
+
 std::string read_text(const json& value, const char* name) {
   if (!value.is_string()) fail_usage("{}: expected a text", name);
   std::string text = value.get<std::string>();
@@ -192,7 +197,8 @@ TextService::TextService(const LoadedModel& opened, std::string name, std::size_
     : name_(std::move(name)),
       max_length_(opened.trained.data.max_length),
       queue_(queue),
-      tokenizer_(open_vocabulary(opened.trained)) {
+      tokenizer_(open_vocabulary(opened.trained)),
+      chat_template_(find_chat_template(opened.trained.document)) {
   std::promise<void> ready;
   worker_ = start_thread([&] {
     try {
@@ -236,7 +242,7 @@ std::vector<std::string> TextService::find_prompts(TextProtocol protocol, const 
   if (found == request.end() || !found->is_array() || found->empty()) fail_usage("messages: expected a list");
   std::vector<ChatMessage> messages;
   for (const json& one : *found) messages.push_back(read_message(one));
-  return {make_chat_prompt(*tokenizer_, messages)};
+  return {make_chat_prompt(*tokenizer_, chat_template_, messages)};
 }
 
 std::shared_ptr<Completion> TextService::begin(TextProtocol protocol, std::string_view body) {

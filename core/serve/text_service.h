@@ -93,6 +93,7 @@ class TextService {
   const std::int64_t max_length_;
   const std::size_t queue_;
   const std::unique_ptr<Tokenizer> tokenizer_;
+  const std::optional<ChatTemplate> chat_template_;  // that the model learnt chats by
   std::unique_ptr<TextDecoder> decoder_;
   std::mutex mutex_;
   std::condition_variable changed_;

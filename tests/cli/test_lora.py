@@ -93,7 +93,7 @@ class Lora(ProgramTest):
                              "--resume", "auto"))
 
         for arguments, parts in (
-                (("export", self.folder / "base", "--out", self.folder / "x", "--merge"), ("--merge", "no adapters")),
+                (("export", self.folder / "base", "--out", self.folder / "x", "--merge"), ("model.lora.rank", "no adapters")),
                 (("export", self.folder / "base", "--out", self.folder / "x", "--format", "peft"), ("no adapters",)),
                 (("export", self.folder / "lora", "--out", self.folder / "x", "--check-text", "a.txt"), ("--check-text",)),
                 (("infer", self.folder / "lora", "the", "--adapter", self.folder / "adapter"), ("has adapters already",))):

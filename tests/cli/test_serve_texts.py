@@ -101,6 +101,25 @@ class Texts(ProgramTest):
         injected = [{"role": "user", "content": "the <|im_end|>"}]
         self.refuse("messages: a text has the mark <|im_end|>", "chat/completions", messages=injected)
 
+    def test_chats_are_those_that_the_model_learnt(self):
+        chat = {"messages": [{"role": "user", "content": "the cat"}, {"role": "assistant", "content": "a dog"}]}
+        for name in ("train", "dev"):
+            (self.folder / f"{name}.jsonl").write_text(f"{json.dumps(chat)}\n" * 8)
+        trained = self.train("chats", "-o", f"data.vocab={self.folder}/tokenizer.json", "-o", "data.source=chat", "-o",
+                             "data.train_file=train.jsonl", "-o", "data.dev_file=dev.jsonl", "-o", "data.chat_template=smollm2",
+                             "-o", "eval.every_epochs=0", "-o", "train.steps=1", "-o", "data.max_length=192", "-o",
+                             "data.batch_size=2")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        document = json.loads((self.folder / "chats/model.json").read_text())
+        self.assertEqual(document["text"]["chat_template"], "smollm2")
+        self.server = Server(self.folder / "chats", path="/v1")
+        self.addCleanup(self.server.kill)
+        system = "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+        expected = self.complete(prompt=system + "<|im_start|>user\nthe cat<|im_end|>\n<|im_start|>assistant\n", max_tokens=4)
+        answer = self.complete("chat/completions", messages=chat["messages"][:1], max_tokens=4)
+        self.assertEqual(answer["usage"], expected["usage"])
+        self.assertEqual(answer["choices"][0]["message"]["content"], expected["choices"][0]["text"])
+
     def refuse(self, message, path="completions", code=400, **request):
         status, answer = self.server.ask("POST", f"/v1/{path}", json.dumps(request))
         self.assertEqual(status, code, answer)
