@@ -255,6 +255,7 @@ struct OutputConfig {
   std::int64_t keep_checkpoints = 3;
   bool save = true;                  // save the last checkpoint and the weights at the end
   std::string keep_best{no_metric};  // metric by which the best weights are kept, in dir/best
+  std::vector<EventFormat> events;   // files of metrics in dir for other programs
   bool predictions = false;          // write predictions of the last evaluation to dir/predictions.jsonl
   std::string report;                // empty: report.json in dir
   bool per_op = false;               // time every op for the report

@@ -54,6 +54,13 @@ struct EnumNames<ChatTemplate> {
   static constexpr std::array<std::string_view, 4> names{"chatml", "smollm2", "qwen2", "llama3"};
 };
 
+/// Programs that draw a training while it runs (report/event_file.h).
+enum class EventFormat { tensorboard, visualdl };
+template <>
+struct EnumNames<EventFormat> {
+  static constexpr std::array<std::string_view, 2> names{"tensorboard", "visualdl"};
+};
+
 enum class DistMode { automatic, parallel_graph, multi_process };
 template <>
 struct EnumNames<DistMode> {

@@ -31,6 +31,13 @@ struct OptionalEnum<std::optional<E>> : std::is_enum<E> {
   static constexpr const char* open = "auto";
 };
 
+template <typename T>
+struct EnumList : std::false_type {};
+template <typename E>
+struct EnumList<std::vector<E>> : std::is_enum<E> {
+  using Choice = E;
+};
+
 /// The YAML type of a member of type T.
 template <typename T>
 constexpr KeyType deduce_key_type() {
@@ -41,6 +48,7 @@ constexpr KeyType deduce_key_type() {
   if constexpr (std::is_same_v<T, ImageSize>) return KeyType::image_size;
   if constexpr (std::is_same_v<T, std::vector<ImageSize>>) return KeyType::image_size_list;
   if constexpr (std::is_same_v<T, std::vector<std::string>>) return KeyType::text_list;
+  if constexpr (EnumList<T>::value) return KeyType::choice_list;
   if constexpr (std::is_same_v<T, std::vector<bool>>) return KeyType::boolean_list;
   if constexpr (std::is_same_v<T, std::vector<double>> || std::is_same_v<T, ClassWeights>) return KeyType::number_list;
   return KeyType::text;
@@ -71,6 +79,19 @@ Key make_key(std::string name, std::string help, Path... path) {
     key.get = [=](const Config& config) { return nlohmann::json(std::string(enum_name(reach(config, path...)))); };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = choice_from_name<T>(value.get<std::string>()).value();
+    };
+  } else if constexpr (EnumList<T>::value) {
+    using E = typename EnumList<T>::Choice;
+    key.choices.assign(EnumNames<E>::names.begin(), EnumNames<E>::names.end());
+    key.get = [=](const Config& config) {
+      nlohmann::json names = nlohmann::json::array();
+      for (const E value : reach(config, path...)) names.push_back(std::string(enum_name(value)));
+      return names;
+    };
+    key.set = [=](Config& config, const nlohmann::json& value) {
+      T& list = reach(config, path...);
+      list.clear();
+      for (const auto& item : value) list.push_back(choice_from_name<E>(item.get<std::string>()).value());
     };
   } else if constexpr (std::is_same_v<T, DeviceChoice>) {
     key.choices.assign(EnumNames<DeviceKind>::names.begin(), EnumNames<DeviceKind>::names.end());

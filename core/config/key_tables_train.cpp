@@ -323,6 +323,8 @@ std::vector<Key> run_keys() {
       output_key("keep_best", &OutputConfig::keep_best,
                  "keep the best model by this metric of the task in output.dir/best; "
                  "primary: the task's first; none: off"),
+      output_key("events", &OutputConfig::events,
+                 "write the metrics to output.dir for these programs too, while the run trains"),
       output_key(
           "predictions", &OutputConfig::predictions,
           "write output.dir/predictions.jsonl: the prediction for every sample of the last evaluation, by the same "

@@ -141,6 +141,8 @@ std::string describe(const Key& key) {
       return fmt::format("an integer{}, or HEIGHTxWIDTH of such", describe_range(key));
     case KeyType::text_list:
       return "a list of texts";
+    case KeyType::choice_list:
+      return fmt::format("a list of {}", fmt::join(key.choices, "|"));
     case KeyType::boolean_list:
       return "a list of true and false";
     case KeyType::number_list:

@@ -22,14 +22,15 @@ enum class KeyType {
   choice,
   image_size,
   text_list,
+  choice_list,
   number_list,
   boolean_list,
   image_size_list
 };
 /// Whether a value is a list.
 constexpr bool is_list(KeyType type) {
-  return type == KeyType::text_list || type == KeyType::number_list || type == KeyType::boolean_list ||
-         type == KeyType::image_size_list;
+  return type == KeyType::text_list || type == KeyType::choice_list || type == KeyType::number_list ||
+         type == KeyType::boolean_list || type == KeyType::image_size_list;
 }
 
 struct Key {
@@ -40,7 +41,7 @@ struct Key {
   double maximum = std::numeric_limits<double>::infinity();
   bool exclusive_minimum = false;
   bool exclusive_maximum = false;
-  std::vector<std::string> choices;                              // choice keys
+  std::vector<std::string> choices;                              // of a choice, or of each list item
   std::string word;                                              // a word that a list key accepts instead of a list
   std::string numbered;                                          // the choice that may be followed by a number: cuda:1
   std::vector<std::pair<std::string, std::string>> other_names;  // aliases of a choice, in lower case

@@ -88,6 +88,9 @@ json make_key_schema(const Key& key) {
     case KeyType::text_list:
       item["type"] = list_plain_values();
       break;
+    case KeyType::choice_list:
+      item["enum"] = list_spellings(key);
+      break;
     case KeyType::number_list:
       item["type"] = "number";
       break;

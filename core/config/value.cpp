@@ -172,6 +172,7 @@ nlohmann::json read_scalar(const Target& target, const YamlValue& value, KeyType
 KeyType get_item_type(KeyType list) {
   if (list == KeyType::number_list) return KeyType::number;
   if (list == KeyType::image_size_list) return list;  // its items may be written in more ways than a single size
+  if (list == KeyType::choice_list) return KeyType::choice;
   return list == KeyType::boolean_list ? KeyType::boolean : KeyType::text;
 }
 

@@ -15,9 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The files of runs, models and checkpoints that say nowhere what they are.
-constexpr std::array<std::string_view, 8> known_names{run_files::metrics, run_files::predictions, "config.json",
-                                                      "vocab.txt",        "vocab.json",           "merges.txt",
-                                                      "tokenizer.json",   run_files::trace};
+constexpr std::array<std::string_view, 10> known_names{
+    run_files::metrics,  run_files::predictions, run_files::trace, run_files::tensorboard,
+    run_files::visualdl, "config.json",          "vocab.txt",      "vocab.json",
+    "merges.txt",        "tokenizer.json"};
 constexpr std::array<std::string_view, 10> known_endings{".safetensors", ".gguf",  ".pack", ".yaml", ".yml",
                                                          ".ckpt",        ".model", ".pt",   ".pth",  ".pdparams"};
 

@@ -1,6 +1,7 @@
 #include "core/io/weights_file.h"
 
 #include "core/base/errors.h"
+#include "core/io/atomic_file.h"
 
 #include <nlohmann/json.hpp>
 

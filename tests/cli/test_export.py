@@ -135,15 +135,23 @@ class Export(ProgramTest):
     def test_unknown_dialects_are_refused(self):
         self.assert_one_line_error(run("export-report", self.source, "--format", "tipp"), 2, "did you mean tipc?")
 
-    def test_tensorboard_events_hold_the_metrics(self):
-        script = ROOT / "scripts/metrics_to_tensorboard.py"
-        result = subprocess.run([script, self.source, "--out", self.folder / "tb"], capture_output=True, text=True, check=True)
-        data = pathlib.Path(result.stdout.strip()).read_bytes()
-        events, at = [], 0
+    def read_events(self, path):
+        """The records of an event file; TensorBoard's have checksums before and after them."""
+        frame = 0 if path.name.startswith(("visualdl", "vdl")) else 4
+        data, records, at = path.read_bytes(), [], 0
         while at < len(data):
             (length,) = struct.unpack_from("<Q", data, at)
-            events.append(data[at + 12 : at + 12 + length])
-            at += length + 16
+            records.append(data[at + 8 + frame : at + 8 + frame + length])
+            at += 8 + length + 2 * frame
+        return records
+
+    def events(self, dialect):
+        path = self.folder / dialect
+        self.assertEqual(run("export-report", self.source, "--format", dialect, "--out", path).returncode, 0)
+        return self.read_events(path)
+
+    def test_tensorboard_events_hold_the_metrics(self):
+        events = self.events("tensorboard")
         self.assertEqual(len(events), 63)  # the version, 60 steps, two evaluations
         self.assertIn(b"train/loss", events[1])
         loss = struct.unpack("<f", events[1][events[1].index(b"train/loss") + 11 :][:4])[0]
@@ -158,9 +166,32 @@ class Export(ProgramTest):
         for line in lines:  # as of runs before lines had a time
             del line["time"]
         metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        result = subprocess.run([script, self.source, "--out", self.folder / "old"], capture_output=True, text=True, check=True)
-        last = struct.unpack("<d", pathlib.Path(result.stdout.strip()).read_bytes()[13:21])[0]
-        self.assertLess(last, metrics.stat().st_mtime)
+        times = {struct.unpack("<d", event[1:9])[0] for event in self.events("tensorboard")}
+        self.assertEqual(len(times), 1)
+
+    def test_visualdl_events_hold_the_metrics(self):
+        events = self.events("visualdl")
+        self.assertIn(b"meta_data_tag", events[0])
+        losses = [struct.unpack("<f", event[-4:])[0] for event in events if b"train/loss" in event]
+        for loss, expected in zip(losses, self.losses("run"), strict=True):
+            self.assertAlmostEqual(loss, expected, places=5)
+        self.assertEqual(sum(b"eval/top1" in event for event in events), 2)
+
+    def test_a_run_writes_events_while_it_trains(self):
+        keys = ["-o", "output.events=[tensorboard,visualdl]", "-o", "eval.every_epochs=0"]
+        names = {"tensorboard": "events.out.tfevents.0.ptrain", "visualdl": "vdlrecords.0.log"}
+        self.source = self.folder / "whole"
+        self.assertEqual(self.train("whole", *keys, "-o", "train.steps=12").returncode, 0)
+        for steps, more in ((8, ()), (12, ("--resume", "auto"))):
+            self.assertEqual(self.train("parts", *keys, *more, "-o", f"train.steps={steps}", "-o",
+                                        "train.schedule.name=constant").returncode, 0)
+        for dialect, name in names.items():
+            for folder in ("whole", "parts"):
+                self.source = self.folder / folder
+                # The first record has the time when the file was made.
+                self.assertEqual(self.events(dialect)[1:], self.read_events(self.source / name)[1:], name)
+        refused = self.train("other", "-o", "output.events=[tensorbord]")
+        self.assert_one_line_error(refused, 2, "output.events", "tensorboard|visualdl", "tensorbord")
 
 
 class Schemas(ProgramTest):

@@ -9,13 +9,14 @@ if [[ ! -x $environment/bin/python ]]; then
   mkdir -p build
   python3 -m venv "$environment" || { echo "skipped: python3 -m venv does not work here"; exit 77; }
 fi
-modules=(tritonclient.http.aio mlperf_logging twine kserve openai)
-packages=(uv 'tritonclient[http]' aiohttp mlperf-logging twine kserve openai)
+modules=(tritonclient.http.aio mlperf_logging twine kserve openai tensorboard visualdl)
+packages=(uv 'tritonclient[http]' aiohttp mlperf-logging twine kserve openai tensorboard)
 installed() { "$environment/bin/python" -c "import ${modules[*]/%/,} sys" 2>/dev/null; }
 # uv fetches and unpacks several at once: a fifth of pip's time.
 installed || { timeout 60 "$environment/bin/pip" install --quiet --disable-pip-version-check uv &&
-  timeout 120 "$environment/bin/uv" pip install --quiet --python "$environment/bin/python" "${packages[@]}"; } ||
-  echo "PyPI's ${packages[*]} do not all install: the tests of those that do not are skipped"
+  timeout 120 "$environment/bin/uv" pip install --quiet --python "$environment/bin/python" "${packages[@]}" &&
+  timeout 60 "$environment/bin/uv" pip install --quiet --python "$environment/bin/python" --no-deps visualdl; } ||
+  echo "PyPI's ${packages[*]} visualdl do not all install: the tests of those that do not are skipped"
 needed=(slurm-wlm munge prometheus lintian)
 if ((EUID == 0)) && ! dpkg-query --show "${needed[@]}" &>/dev/null; then
   DEBIAN_FRONTEND=noninteractive timeout 120 apt-get install --yes --quiet=2 --no-install-recommends "${needed[@]}" \

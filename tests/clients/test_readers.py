@@ -21,6 +21,45 @@ def call(*command, **options):
     return result.returncode, result.stdout + result.stderr
 
 
+def is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+class Events(ProgramTest):
+    """What a run writes while it trains."""
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.train("run", "-o", "output.events=[tensorboard,visualdl]").returncode, 0)
+
+    @unittest.skipUnless(is_installed("tensorboard.backend"), "needs tensorboard")
+    def test_tensorboard_reads_every_number(self):
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        events = EventAccumulator(str(self.folder / "run"), size_guidance={"scalars": 0})
+        events.Reload()
+        losses = events.Scalars("train/loss")
+        self.assertEqual([event.step for event in losses], list(range(1, 61)))
+        for event, loss in zip(losses, self.losses("run"), strict=True):
+            self.assertAlmostEqual(event.value, loss, places=5)
+        self.assertEqual(len(events.Scalars("eval/top1")), 2)
+
+    @unittest.skipUnless(is_installed("visualdl"), "needs visualdl")
+    def test_visualdl_reads_every_number(self):
+        from visualdl import LogReader
+        from visualdl.reader.reader import is_VDLRecord_file
+        path = str(self.folder / "run/vdlrecords.0.log")
+        self.assertTrue(is_VDLRecord_file(path, check=True))
+        reader = LogReader(file_path=path)
+        losses = reader.get_data("scalar", "train/loss")
+        self.assertEqual([event.id for event in losses], list(range(1, 61)))
+        for event, loss in zip(losses, self.losses("run"), strict=True):
+            self.assertAlmostEqual(event.value, loss, places=5)
+        self.assertEqual(len(reader.get_data("scalar", "eval/top1")), 2)
+
+
 class Reports(ProgramTest):
     def export(self, dialect, *arguments):
         self.assertEqual(self.train("run", *arguments).returncode, 0)

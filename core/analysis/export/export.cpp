@@ -15,6 +15,8 @@ const std::vector<Exporter>& exporters() {
       {"mllog", "MLPerf: :::MLLOG lines", export_mllog},
       {"timm", "timm's benchmark CSV", export_timm},
       {"prometheus", "a textfile for node_exporter", export_prometheus},
+      {"tensorboard", "an event file, which TensorBoard reads if its name contains tfevents", export_tensorboard},
+      {"visualdl", "an event file, which VisualDL reads if its name contains vdlrecords", export_visualdl},
   };
   return list;
 }

@@ -23,7 +23,7 @@ struct Exporter {
   std::string (*write)(const ExportInput& input);
 };
 
-/// tipc, dllogger, mllog, timm, prometheus.
+/// tipc, dllogger, mllog, timm, prometheus, tensorboard, visualdl.
 const std::vector<Exporter>& exporters();
 
 /// Reads a report, or the folder that has report.json. Throws as read_document does.
@@ -35,6 +35,8 @@ std::string export_dllogger(const ExportInput& input);
 std::string export_mllog(const ExportInput& input);
 std::string export_timm(const ExportInput& input);
 std::string export_prometheus(const ExportInput& input);
+std::string export_tensorboard(const ExportInput& input);
+std::string export_visualdl(const ExportInput& input);
 
 /// Values that several formats need.
 namespace exports {

@@ -1,8 +1,8 @@
 #include "core/data/shards/tf_record.h"
 
-#include "core/data/shards/crc32c.h"
 #include "core/data/shards/shard_files.h"
 #include "core/data/shards/tf_example.h"
+#include "core/io/crc32c.h"
 
 #include <array>
 #include <cctype>
@@ -20,11 +20,9 @@ std::uint64_t little_endian(std::span<const std::uint8_t> bytes) {
   return value;
 }
 
-/// Whether the last bytes are the checksum of those before. It is masked, since data may contain checksums itself.
+/// Whether the last bytes are the checksum of those before.
 bool is_sound(std::span<const std::uint8_t> bytes) {
-  const std::uint32_t crc = crc32c(bytes.first(bytes.size() - checksum_bytes));
-  const std::uint32_t masked = (crc >> 15 | crc << 17) + 0xa282ead8u;
-  return little_endian(bytes.last(checksum_bytes)) == masked;
+  return little_endian(bytes.last(checksum_bytes)) == masked_crc32c(bytes.first(bytes.size() - checksum_bytes));
 }
 
 /// Length of the record that begins at `position`, without its checksums.

@@ -101,8 +101,10 @@ void claim_output(const Config& config, OutputUse use) {
   refuse_earlier(config, use);
   if (use != OutputUse::training) return;
   const fs::path folder = config.output.dir;
-  fs::remove(folder / run_files::predictions);  // from other weights than the run's final ones
-  fs::remove(folder / run_files::trace);
+  // Predictions are from other weights than the run's final ones.
+  for (const char* name : {run_files::predictions, run_files::trace, run_files::tensorboard, run_files::visualdl}) {
+    fs::remove(folder / name);
+  }
 }
 
 }  // namespace ptrain

@@ -20,6 +20,9 @@ double seconds_since_1970() {
 
 void RunLog::on_start(const RunResult& prepared) {
   log_.emplace(folder_ / run_files::metrics, prepared.first_step);
+  const std::vector<MetricsLine> earlier = read_metrics(folder_ / run_files::metrics);
+  event_files_.clear();
+  for (const EventFormat format : event_formats_) event_files_.emplace_back(folder_, format, earlier);
   view_.on_start(prepared);
 }
 
@@ -68,6 +71,7 @@ void RunLog::on_detail(const std::string& line) { view_.on_detail(line); }
 
 void RunLog::write(std::string_view kind, const MetricsLine& line) {
   if (log_) log_->write(line);
+  for (EventFile& file : event_files_) file.write(line);
   view_.on_line(kind, line);
 }
 

@@ -1,10 +1,13 @@
 // Writes a run's metrics.jsonl, collects its notes, and forwards all events.
 #pragma once
 
+#include "core/config/config.h"
+#include "core/report/event_file.h"
 #include "core/report/metrics_log.h"
 #include "core/train/run/run_view.h"
 
 #include <filesystem>
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +16,12 @@ namespace ptrain {
 
 class RunLog final : public TrainObserver {
  public:
-  /// For a run in `folder`; `view` must outlive it.
-  RunLog(std::filesystem::path folder, std::int64_t log_every_steps, RunView& view)
-      : folder_(std::move(folder)), log_every_steps_(log_every_steps), view_(view) {}
+  /// For a run in output.dir; `view` must outlive it.
+  RunLog(const Config& config, RunView& view)
+      : folder_(config.output.dir),
+        log_every_steps_(config.train.log_every_steps),
+        event_formats_(config.output.events),
+        view_(view) {}
 
   void on_start(const RunResult& prepared) override;
   void on_step(const Step& step) override;
@@ -30,8 +36,10 @@ class RunLog final : public TrainObserver {
 
   const std::filesystem::path folder_;
   const std::int64_t log_every_steps_;
+  const std::vector<EventFormat> event_formats_;
   RunView& view_;
   std::optional<MetricsLog> log_;
+  std::list<EventFile> event_files_;
   std::vector<std::string> notes_;
   std::vector<double> unlogged_ms_;  // step times since the last line
 };

@@ -52,7 +52,7 @@ class TrainingRun {
         decoder_place_(loaded.origins.at("data.decoder")),
         communicator_(communicator),
         view_(tools.make_view(config_, is_main() ? ShownRank::all : ShownRank::report)),
-        observer_(config_.output.dir, config_.train.log_every_steps, is_main() ? *view_ : silent_view_) {
+        observer_(config_, is_main() ? *view_ : silent_view_) {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
   }
 

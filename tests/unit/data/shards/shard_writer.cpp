@@ -1,6 +1,6 @@
 #include "tests/unit/data/shards/shard_writer.h"
 
-#include "core/data/shards/crc32c.h"
+#include "core/io/crc32c.h"
 
 #include <fmt/format.h>
 
@@ -24,10 +24,7 @@ std::string little_endian(std::uint64_t value, int count) {
   return bytes;
 }
 
-std::string checksum(std::string_view data) {
-  const std::uint32_t crc = crc32c(get_bytes(data));
-  return little_endian(((crc >> 15) | (crc << 17)) + 0xa282ead8u, 4);
-}
+std::string checksum(std::string_view data) { return little_endian(masked_crc32c(get_bytes(data)), 4); }
 
 }  // namespace
 

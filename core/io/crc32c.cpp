@@ -1,6 +1,6 @@
 // Eight bytes per iteration with eight tables (M. Kounavis, F. Berry, "A Systematic Approach to Building High
 // Performance Software-based CRC Generators", 2005): cheap compared with decoding the image.
-#include "core/data/shards/crc32c.h"
+#include "core/io/crc32c.h"
 
 #include <array>
 #include <cstddef>
@@ -28,8 +28,6 @@ constexpr std::array<Table, 8> make_tables() {
 
 constexpr std::array<Table, 8> tables = make_tables();
 
-}  // namespace
-
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes) {
   std::uint32_t crc = ~0u;
   for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
@@ -42,6 +40,13 @@ std::uint32_t crc32c(std::span<const std::uint8_t> bytes) {
   }
   for (const std::uint8_t byte : bytes) crc = (crc >> 8) ^ tables[0][(crc ^ byte) & 0xff];
   return ~crc;
+}
+
+}  // namespace
+
+std::uint32_t masked_crc32c(std::span<const std::uint8_t> bytes) {
+  const std::uint32_t crc = crc32c(bytes);
+  return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }
 
 }  // namespace ptrain
