@@ -1,7 +1,7 @@
-// Whole models against PyTorch in double precision: every gradient of the first step, then ten losses, of large models
-// four. With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients, the trained weights and their logits are also
-// written there, for parity.py; with PTRAIN_GOLDEN_AMP=O1 or O2 as well, only the gradients of that level, which are
-// not compared with anything.
+// Whole models against PyTorch in double precision: every gradient of the first step, then ten losses.
+// With PTRAIN_GOLDEN_DUMP set to a folder, the full gradients, the trained weights and their logits are also written
+// there, for parity.py; with PTRAIN_GOLDEN_AMP=O1 or O2 as well, only the gradients of that level, which are not
+// compared with anything.
 #include "core/base/parallel.h"
 #include "core/io/safetensors.h"
 #include "tests/case_name.h"
@@ -77,21 +77,13 @@ class Dump {
   std::vector<std::vector<float>> gradients_;
 };
 
-/// Steps whose losses are compared: updates of many weights take most of the time, and show little more later.
-std::size_t count_steps(const Golden& golden) {
-  constexpr std::int64_t many = 50'000'000;
-  std::int64_t weights = 0;
-  for (const Gradient& gradient : golden.gradients) weights += gradient.shape.count();
-  return std::min<std::size_t>(golden.losses.size(), weights > many ? 4 : golden.losses.size());
-}
-
 /// Checks the first step's gradients and every step's loss, which it returns; `dump` keeps the gradients.
 std::vector<float> expect_pytorchs(const Golden& golden, GoldenRun& run, Dump& dump) {
   std::vector<float> losses{run.step(0)};
   std::cout << golden.name << ": largest gradient error " << compare_gradients(golden, run);
   dump.keep_gradients(golden, run);
   double worst_loss = 0;
-  for (int step = 0; step < static_cast<int>(count_steps(golden)); ++step) {
+  for (int step = 0; step < static_cast<int>(golden.losses.size()); ++step) {
     if (step > 0) losses.push_back(run.step(step));
     const double expected = golden.losses.at(static_cast<std::size_t>(step));
     const double error = std::abs(losses.back() - expected) / std::abs(expected);
@@ -168,23 +160,25 @@ INSTANTIATE_TEST_SUITE_P(All, PackedGolden, ::testing::Values("minilm", "llama",
 
 INSTANTIATE_TEST_SUITE_P(
     All, ModelGolden,
-    ::testing::Values(
-        Case{"resnet50", Fusion::full}, Case{"resnet50", Fusion::off}, Case{"resnet50", Fusion::always},
-        Case{"resnet50_phases", Fusion::full}, Case{"resnet50_vd", Fusion::full}, Case{"resnet18_blur", Fusion::full},
-        Case{"resnet18_blur", Fusion::off}, Case{"resnext50_32x4d", Fusion::full},
-        Case{"wide_resnet50_2", Fusion::full}, Case{"mobilenet_v1", Fusion::full}, Case{"mobilenet_v2", Fusion::full},
-        Case{"mobilenet_v3_large", Fusion::full}, Case{"mobilenet_v3_large", Fusion::off},
-        Case{"efficientnet_b0", Fusion::full}, Case{"efficientnet_b0", Fusion::off},
-        Case{"regnet_y_400mf", Fusion::full}, Case{"convnext_tiny", Fusion::full}, Case{"convnext_tiny", Fusion::off},
-        Case{"vit_b_16", Fusion::full}, Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off},
-        Case{"vgg16", Fusion::full}, Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
-        Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"maskrcnn_resnet50_fpn", Fusion::full},
-        Case{"deeplabv3_resnet50", Fusion::full}, Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off},
-        Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full}, Case{"roberta", Fusion::full},
-        Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off}, Case{"gpt2", Fusion::full},
-        Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full}, Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full},
-        Case{"qwen3", Fusion::full}, Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full},
-        Case{"llama_lora", Fusion::off}, Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}),
+    ::testing::Values(Case{"resnet50", Fusion::full}, Case{"resnet50", Fusion::off}, Case{"resnet50", Fusion::always},
+                      Case{"resnet50_phases", Fusion::full}, Case{"resnet50_vd", Fusion::full},
+                      Case{"resnet18_blur", Fusion::full}, Case{"resnet18_blur", Fusion::off},
+                      Case{"resnext50_32x4d", Fusion::full}, Case{"wide_resnet50_2", Fusion::full},
+                      Case{"mobilenet_v1", Fusion::full}, Case{"mobilenet_v2", Fusion::full},
+                      Case{"mobilenet_v3_large", Fusion::full}, Case{"mobilenet_v3_large", Fusion::off},
+                      Case{"efficientnet_b0", Fusion::full}, Case{"efficientnet_b0", Fusion::off},
+                      Case{"regnet_y_400mf", Fusion::full}, Case{"convnext_tiny", Fusion::full},
+                      Case{"convnext_tiny", Fusion::off}, Case{"vit_b_16", Fusion::full},
+                      Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off}, Case{"vgg16", Fusion::full},
+                      Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
+                      Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"maskrcnn_resnet50_fpn", Fusion::full},
+                      Case{"deeplabv3_resnet50", Fusion::full}, Case{"minilm", Fusion::full},
+                      Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full},
+                      Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off},
+                      Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full},
+                      Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
+                      Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full}, Case{"llama_lora", Fusion::off},
+                      Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
     testing::case_name);
 
 }  // namespace
