@@ -62,10 +62,12 @@ std::unique_ptr<Kernel> choose_kernel(const KernelContext& context, std::vector<
            candidates.begin();
   };
   SearchCache* const cache = context.search_cache;
-  auto chosen = cache == nullptr ? std::ssize(candidates) : index_of(cache->find(problem));
-  if (chosen == std::ssize(candidates)) {
-    chosen = static_cast<std::ptrdiff_t>(fastest(context, candidates, timer, memory).value_or(0));
-    if (cache != nullptr) chosen = index_of(cache->store(problem, candidates[chosen]->record().implementation));
+  const std::string known = cache == nullptr ? std::string{} : cache->find(problem);
+  if (const auto earlier = index_of(known); earlier != std::ssize(candidates)) return std::move(candidates[earlier]);
+  auto chosen = static_cast<std::ptrdiff_t>(fastest(context, candidates, timer, memory).value_or(0));
+  if (cache != nullptr) {
+    const auto first = index_of(cache->store(problem, candidates[chosen]->record().implementation, known));
+    if (first != std::ssize(candidates)) chosen = first;
   }
   return std::move(candidates[chosen]);
 }

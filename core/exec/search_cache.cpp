@@ -109,7 +109,12 @@ std::string SearchCache::find(const std::string& problem) const {
   return found == choices_.end() ? std::string{} : found->second;
 }
 
-std::string SearchCache::store(const std::string& problem, const std::string& implementation) {
+std::string SearchCache::store(const std::string& problem, const std::string& implementation,
+                               const std::string& unusable) {
+  if (!unusable.empty() && find(problem) == unusable) {
+    replace(problem, implementation);
+    return implementation;
+  }
   const std::lock_guard lock(mutex_);
   if (!choices_.contains(problem)) save(problem, implementation, Earlier::counts);
   return choices_.try_emplace(problem, implementation).first->second;

@@ -22,9 +22,9 @@ class SearchCache {
 
   /// The choice for `problem`, by this or another process; empty when it was never searched.
   std::string find(const std::string& problem) const;
-  /// The choice that counts: `implementation`, or what was stored first for `problem`, also by another process. Returns
-  /// after it is written to the file, if choices can be saved.
-  std::string store(const std::string& problem, const std::string& implementation);
+  /// The choice that counts: `implementation`, or what was stored first for `problem`, also by another process, unless
+  /// that is `unusable`. Returns after it is written to the file, if choices can be saved.
+  std::string store(const std::string& problem, const std::string& implementation, const std::string& unusable = {});
   /// Overrides a choice that turned out not to work.
   void replace(const std::string& problem, const std::string& implementation);
   /// Returns and clears notes: a file that was moved aside, choices that could not be written.

@@ -1,6 +1,7 @@
 #include "core/cpu/implementation_search.h"
 
 #include "core/cpu/cpu_kernels.h"
+#include "core/io/atomic_file.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/image/conv2d.h"
 #include "tests/temporary_directory.h"
@@ -27,14 +28,15 @@ class Sleeper final : public Kernel {
 class KernelSearch : public ::testing::Test {
  protected:
   /// Chooses among kernels of these names, which take 8, 4, 2, ... ms.
-  std::string choose(const std::vector<std::string>& names, bool exhaustive = true) {
+  std::string choose(const std::vector<std::string>& names, bool exhaustive = true, SearchCache* cache = nullptr) {
     std::vector<std::unique_ptr<Kernel>> candidates;
     int milliseconds = 8;
     for (const std::string& name : names) {
       candidates.push_back(std::make_unique<Sleeper>(name, milliseconds));
       milliseconds /= 2;
     }
-    const KernelContext context{op_, descs_, descs_, {.exhaustive_search = exhaustive}, &cache_};
+    const KernelContext context{
+        op_, descs_, descs_, {.exhaustive_search = exhaustive}, cache == nullptr ? &cache_ : cache};
     return cpu::choose_kernel(context, std::move(candidates))->record().implementation;
   }
 
@@ -60,6 +62,18 @@ TEST_F(KernelSearch, TakesTheFirstWhenItIsOff) { EXPECT_EQ(choose({"slow", "fast
 TEST_F(KernelSearch, SearchesAgainWhenThereIsMoreToChooseFrom) {
   EXPECT_EQ(choose({"slow", "fast"}), "fast");
   EXPECT_EQ(choose({"slow", "fast", "faster"}), "faster");
+}
+
+TEST_F(KernelSearch, SearchesAgainForAnImplementationThatIsGone) {
+  EXPECT_EQ(choose({"slow", "fast"}), "fast");
+  std::string content = read_file(cache_.path());
+  content.replace(content.rfind("fast"), 4, "gone");
+  write_file_atomic(cache_.path(), content);
+  for (const bool again : {false, true}) {
+    SearchCache next("a device that no machine has");
+    EXPECT_EQ(choose({"slow", "fast"}, true, &next), "fast") << again;
+    EXPECT_NE(read_file(cache_.path()).rfind("\"fast\""), std::string::npos);
+  }
 }
 
 /// A strided convolution and its gradient, whose implementations oneDNN repeats once they are in its cache.

@@ -149,7 +149,8 @@ std::optional<CompiledPlan> searched(const KernelContext& context, const std::st
                                      const EngineRules& rules, Search search, const std::shared_ptr<CudnnGraph>& graph,
                                      const std::function<CudnnGraph()>& build) {
   constexpr std::size_t few = 4;
-  if (const std::string known = read_earlier_choice(context, problem); !known.empty()) {
+  const std::string known = read_earlier_choice(context, problem);
+  if (!known.empty()) {
     if (const auto plan = build_named(*graph, known)) return CompiledPlan{graph, *plan};
   }
   const auto planned = [&] {
@@ -162,10 +163,14 @@ std::optional<CompiledPlan> searched(const KernelContext& context, const std::st
                                            ? fastest(device, compile_together(planned, graph->plan_names().size(), few))
                                            : fastest(device, compile_first(planned(), graph->plan_names().size()));
   if (!chosen) return std::nullopt;
-  std::string name = chosen->name();
-  if (context.search_cache != nullptr) name = context.search_cache->store(problem, name);
-  if (search == Search::few && name == chosen->name()) return chosen;
-  const auto plan = build_named(*graph, name);
+  if (context.search_cache != nullptr) {
+    const std::string first = context.search_cache->store(problem, chosen->name(), known);
+    if (first != chosen->name()) {
+      if (const auto plan = build_named(*graph, first)) return CompiledPlan{graph, *plan};
+    }
+  }
+  if (search == Search::few) return chosen;
+  const auto plan = build_named(*graph, chosen->name());
   return plan ? std::optional(CompiledPlan{graph, *plan}) : std::nullopt;
 }
 

@@ -279,11 +279,14 @@ struct Gemm::Parts {
   bool choose(const KernelContext& context) {
     const bool search = context.options.exhaustive_search;
     SearchCache* cache = search ? context.search_cache : nullptr;
-    if (cache != nullptr && use(cache->find(problem(context)))) return true;
+    const std::string known = cache == nullptr ? std::string{} : cache->find(problem(context));
+    if (use(known)) return true;
     const auto results = candidates(search ? candidates_of_a_search : 1);
     if (results.empty()) return false;
     use(search && results.size() > 1 ? fastest(results) : results.front());
-    if (cache != nullptr) use(cache->store(problem(context), to_text(algorithm)));
+    if (cache == nullptr) return true;
+    const std::string own = to_text(algorithm), first = cache->store(problem(context), own, known);
+    if (first != own && !use(first)) use(own);
     return true;
   }
 };

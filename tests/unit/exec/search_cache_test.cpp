@@ -51,6 +51,8 @@ TEST_F(SearchCacheTest, WhatWasStoredFirstCounts) {
   EXPECT_EQ(mine.store("p", "mine"), "mine");
   EXPECT_EQ(theirs.store("p", "theirs"), "mine");
   EXPECT_EQ(theirs.find("p"), "mine");
+  EXPECT_EQ(theirs.store("p", "theirs", "mine"), "theirs");
+  EXPECT_EQ(SearchCache("a device").find("p"), "theirs");
   setenv("PTRAIN_CACHE_DIR", "/proc/none", 1);
   SearchCache unsaved("a device");
   EXPECT_EQ(unsaved.store("p", "mine"), "mine");
