@@ -1,5 +1,5 @@
-"""What ptrain writes for others, read by promtool, MLPerf's compliance checker, twine and lintian. Started by run.sh,
-which installs them; what is not installed is skipped by name."""
+"""What ptrain writes for others, read by promtool, MLPerf's compliance checker, TensorBoard, VisualDL, twine and
+lintian. Started by run.sh, which installs them; what is not installed is skipped by name."""
 import importlib.util
 import os
 import pathlib

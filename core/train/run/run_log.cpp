@@ -20,9 +20,11 @@ double seconds_since_1970() {
 
 void RunLog::on_start(const RunResult& prepared) {
   log_.emplace(folder_ / run_files::metrics, prepared.first_step);
-  const std::vector<MetricsLine> earlier = read_metrics(folder_ / run_files::metrics);
   event_files_.clear();
-  for (const EventFormat format : event_formats_) event_files_.emplace_back(folder_, format, earlier);
+  if (!event_formats_.empty()) {
+    const std::vector<MetricsLine> earlier = read_metrics(folder_ / run_files::metrics);
+    for (const EventFormat format : event_formats_) event_files_.emplace_back(folder_, format, earlier);
+  }
   view_.on_start(prepared);
 }
 
