@@ -1,7 +1,7 @@
 // The options --json and --markdown of commands that print results.
 #pragma once
 
-#include "core/analysis/compare.h"
+#include "core/report/fields.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -28,8 +28,5 @@ template <Described T>
 void print_document(const T& document) {
   fmt::print("{}", document_text(document));
 }
-
-/// Prints a comparison and throws Error{regressed} or Error{inconclusive} if that is its outcome.
-void print_comparison(const Comparison& comparison, const FormatOptions& format);
 
 }  // namespace ptrain

@@ -1,6 +1,6 @@
 // ptrain baseline: saves a benchmark's records as a baseline, and checks later records against it.
 #include "cli/commands.h"
-#include "cli/output_format.h"
+#include "cli/comparison_options.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/fingerprint.h"
 #include "core/analysis/history/baseline_record.h"
@@ -12,7 +12,9 @@
 #include "core/report/json_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -26,8 +28,7 @@ struct BaselineOptions {
   std::string name;    // empty: the unnamed baseline
   std::string commit;  // empty: the program's
   bool fresh = false;
-  double threshold = 2;
-  FormatOptions format;
+  ComparisonOptions comparison;
 
   fs::path kept() const {
     return fs::path(folder) / (name.empty() ? std::string("baseline") : fmt::format("baseline-{}", folder_name(name)));
@@ -79,19 +80,42 @@ void save(const BaselineOptions& options) {
              runs.suite->machine.name, record.measured.text());
 }
 
-void check(const BaselineOptions& options) {
-  if (!fs::exists(options.kept()))
+/// Labels of the baselines in a folder, as --name takes them; the unnamed one is "baseline".
+std::vector<std::string> list_labels(const std::string& folder) {
+  std::vector<std::string> labels;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const fs::path file = entry.path() / baseline_file;
+    if (fs::exists(file)) labels.push_back(read_document<BaselineRecord>(file).label);
+  }
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+/// Throws Error{usage} with the labels that exist where there is no baseline of that name.
+void require_baseline(const BaselineOptions& options) {
+  if (fs::exists(options.kept())) return;
+  const std::vector<std::string> labels = list_labels(options.folder);
+  if (labels.empty()) {
     fail("{}: no such baseline (create it with ptrain baseline save)", options.kept().string());
+  }
+  fail_usage("{}: no such baseline{} (there {}: {})", options.kept().string(), did_you_mean(options.name, labels),
+             labels.size() == 1 ? "is" : "are", fmt::join(labels, ", "));
+}
+
+void check(const BaselineOptions& options) {
+  require_baseline(options);
   const RunSet base = load_whole_benchmark(options.kept().string()), now = load_runs(options.folder);
   if (!now.suite) fail("{}: no suite.json: not the folder of a benchmark", options.folder);
   const Fingerprint &before = base.suite->machine, &after = now.suite->machine;
-  if (before.hash != after.hash) {
-    throw Error(ExitCode::inconclusive,
-                fmt::format("the baseline was measured on another machine: {}, this is {}", before.name, after.name));
+  const CompareRule rule = options.comparison.rule();
+  if (before.hash != after.hash && !rule.allows(DifferenceKind::hardware)) {
+    throw Error(
+        ExitCode::inconclusive,
+        fmt::format("the baseline was measured on another machine: {}, this is {} (--allow hardware accepts it)",
+                    before.name, after.name));
   }
-  CompareRule rule;
-  rule.speed.threshold_percent = options.threshold;
-  print_comparison(compare(base, now, rule), options.format);
+  options.comparison.print(compare(base, now, rule));
 }
 
 void add_common(CLI::App& command, BaselineOptions& options) {
@@ -116,10 +140,7 @@ void add_baseline_command(CLI::App& program) {
   saving->callback([options] { save(*options); });
   CLI::App* checking = command->add_subcommand("check", "compare DIR with DIR/baseline; exit codes of compare");
   add_common(*checking, *options);
-  checking->add_option("--threshold", options->threshold, "tolerated change of step time in percent")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 100.0));
-  options->format.add_to(*checking);
+  options->comparison.add_to(*checking);
   checking->callback([options] { check(*options); });
 }
 

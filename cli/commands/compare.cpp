@@ -2,8 +2,8 @@
 // interleaved.
 #include "core/analysis/compare.h"
 #include "cli/commands.h"
+#include "cli/comparison_options.h"
 #include "cli/open_device.h"
-#include "cli/output_format.h"
 #include "cli/program_catalogs.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
@@ -25,10 +25,6 @@ namespace fs = std::filesystem;
 
 struct CompareOptions {
   std::string base, changed;
-  double threshold = 2;
-  double confidence = 95;
-  double accuracy_margin = 0.01;
-  std::vector<std::string> allowed;
   std::vector<std::string> common;
   std::vector<std::string> against;
   std::string program, against_program;
@@ -36,18 +32,10 @@ struct CompareOptions {
   std::int64_t seed = 1;
   std::string out;
   bool fresh = false;
-  FormatOptions format;
+  ComparisonOptions comparison;
 
   bool live() const { return !against.empty() || !against_program.empty(); }
 };
-
-CompareRule make_rule(const CompareOptions& options) {
-  CompareRule rule;
-  rule.speed = {options.threshold, options.confidence / 100};
-  rule.accuracy_margin = options.accuracy_margin;
-  for (const std::string& name : options.allowed) rule.allowed.insert(difference_kind_from_name(name));
-  return rule;
-}
 
 /// "build/bin/ptrain configs/resnet50.yaml -o amp.level=O1"
 std::string format_side(const fs::path& config, const ComparisonSide& side) {
@@ -79,7 +67,7 @@ Comparison compare_live(const CompareOptions& options) {
   }
   ab.base.program = bench_program(options.program);
   ab.changed.program = options.against_program.empty() ? ab.base.program : bench_program(options.against_program);
-  ab.rule = make_rule(options);
+  ab.rule = options.comparison.rule();
   ab.rule.allowed = {DifferenceKind::config, DifferenceKind::data, DifferenceKind::hardware};  // as requested
   ab.budget_seconds = options.budget;
   ab.seed = options.seed;
@@ -100,10 +88,9 @@ void compare_command(const CompareOptions& options) {
   if (!options.live() && options.changed.empty()) {
     fail_usage("compare: expected BASE and NEW, or a configuration and --against KEY=VALUE");
   }
-  const Comparison comparison = options.live()
-                                    ? compare_live(options)
-                                    : compare(load_runs(options.base), load_runs(options.changed), make_rule(options));
-  print_comparison(comparison, options.format);
+  const CompareRule rule = options.comparison.rule();
+  options.comparison.print(options.live() ? compare_live(options)
+                                          : compare(load_runs(options.base), load_runs(options.changed), rule));
 }
 
 }  // namespace
@@ -114,19 +101,6 @@ void add_compare_command(CLI::App& program) {
   command->add_option("BASE", options->base, "report, folder, or folder#CASE; with --against a configuration")
       ->required();
   command->add_option("NEW", options->changed, "report or folder to compare with BASE");
-  command->add_option("--threshold", options->threshold, "tolerated change of step time in percent")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 100.0));
-  command->add_option("--confidence", options->confidence, "confidence of the interval in percent")
-      ->capture_default_str()
-      ->check(CLI::Range(50.0, 99.99));
-  command
-      ->add_option("--accuracy-margin", options->accuracy_margin,
-                   "tolerated loss of the primary metric: 0.01 is a point, or 1 % of an unbounded metric")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--allow", options->allowed, "hardware,config,data: kinds of difference to accept")
-      ->delimiter(',');
   command->add_option("-o,--set", options->common, "live: key.path=value for both sides; repeatable")
       ->allow_extra_args(false)
       ->type_name(key_value);
@@ -139,11 +113,11 @@ void add_compare_command(CLI::App& program) {
   command->add_option("--seed", options->seed, "live: seed of the order within each pair")->capture_default_str();
   command->add_option("--out", options->out, "live: folder of the records; default runs/compare/TIME");
   command->add_flag("--fresh", options->fresh, "live: delete what an earlier comparison left in --out");
-  options->format.add_to(*command);
+  options->comparison.add_to(*command);
   command->footer(
       "Exit codes: 0 same or faster; 4 slower or less accurate; 5 inconclusive or not comparable.\nExamples:\n"
       "  ptrain compare results/MACHINE/ci_smoke/baseline results/MACHINE/ci_smoke\n"
-      "  ptrain compare runs/smoke#level=O0 runs/smoke#level=O1 --allow config\n"
+      "  ptrain compare runs/smoke#level=O0 runs/smoke#level=O1 --allow config --format html >gate.html\n"
       "  ptrain compare configs/quick/bert_synthetic.yaml --against flags.cudnn_exhaustive_search=false --budget 60");
   command->callback([options] { compare_command(*options); });
 }

@@ -264,9 +264,8 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
   }
   const MeasuredRun *first = base.reported(), *second = changed.reported();
   if (first != nullptr && second != nullptr) result.differences = find_differences(*first->report, *second->report);
-  result.refused = std::any_of(result.differences.begin(), result.differences.end(), [&](const Difference& d) {
-    return d.kind != DifferenceKind::note && !rule.allowed.contains(d.kind);
-  });
+  result.refused = std::any_of(result.differences.begin(), result.differences.end(),
+                               [&](const Difference& d) { return !rule.allows(d.kind); });
   if (result.base->unit != result.changed->unit) {
     result.refused = true;
     result.speed.reason =
@@ -314,23 +313,6 @@ Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule&
                 fmt::format("{} and {} have no case in common", comparison.base, comparison.changed));
   }
   return comparison;
-}
-
-ExitCode Comparison::outcome() const {
-  ExitCode code = ExitCode::ok;
-  for (const CaseComparison& item : cases) {
-    const bool open = item.speed.verdict == Verdict::inconclusive ||
-                      item.accuracy.verdict == AccuracyVerdict::inconclusive || item.failures() == FailureVerdict::more;
-    if (open) code = ExitCode::inconclusive;
-  }
-  for (const CaseComparison& item : cases) {
-    const bool later = !item.refused && item.target && item.target->later(rule.speed.threshold_percent);
-    const bool fails = item.failures() == FailureVerdict::clearly_more;
-    if (later || fails || item.speed.verdict == Verdict::slower || item.accuracy.verdict == AccuracyVerdict::worse) {
-      code = ExitCode::regressed;
-    }
-  }
-  return code;
 }
 
 }  // namespace ptrain

@@ -9,10 +9,12 @@
 #include "core/analysis/verdict.h"
 #include "core/base/errors.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ptrain {
@@ -21,11 +23,34 @@ enum class AccuracyVerdict { not_measured, not_worse, worse, inconclusive };
 /// "not measured", "NOT WORSE", "WORSE", "INCONCLUSIVE"
 std::string_view to_string(AccuracyVerdict verdict);
 
+/// The verdict on a case, or on a whole comparison, most severe first: the first that holds.
+enum class GateVerdict { slower, less_accurate, fails_more, inconclusive, faster, same };
+constexpr std::size_t gate_verdicts = 6;
+/// "SLOWER", "LESS ACCURATE", "MORE FAILURES", "INCONCLUSIVE", "FASTER", "SAME"
+std::string_view to_string(GateVerdict verdict);
+
+/// What keeps a case from a verdict.
+enum class OpenCause {
+  none,
+  not_comparable,
+  no_good_run,
+  same_runs,
+  too_few_repeats,
+  more_failures,
+  wide_interval,
+  accuracy_undecided
+};
+/// "too few repeats"; empty for none.
+std::string_view to_string(OpenCause cause);
+
 struct CompareRule {
   SpeedRule speed;
   double accuracy_margin =
       0.01;  // tolerated loss of the primary metric: 0.01 is one point, or 1 % of an unbounded metric
   std::set<DifferenceKind> allowed;  // kinds of difference that are accepted
+
+  /// Whether a difference of this kind leaves a verdict.
+  bool allows(DifferenceKind kind) const { return kind == DifferenceKind::note || allowed.contains(kind); }
 };
 
 struct AccuracyChange {
@@ -95,6 +120,10 @@ struct CaseComparison {
   bool refused = false;                  // for a difference that is not accepted: no verdict
 
   FailureVerdict failures() const { return test_failures(base_runs, changed_runs); }
+  /// Speed, accuracy and failures together.
+  GateVerdict verdict(const CompareRule& rule) const;
+  /// none: it has a verdict on speed, accuracy and failures.
+  OpenCause open_cause() const;
 
   void describe(Fields& field) {
     field("case", name, "");
@@ -124,6 +153,12 @@ struct Comparison {
   std::vector<CaseComparison> cases;
   std::vector<std::string> notes = {};  // about records that were left out
 
+  /// The most severe verdict of a case.
+  GateVerdict verdict() const;
+  /// Number of cases with each verdict, by GateVerdict.
+  std::array<std::int64_t, gate_verdicts> count_verdicts() const;
+  /// "8 of 8 inconclusive: too few repeats", "1 of 8 slower, 7 same".
+  std::string summary() const;
   /// regressed when any case is slower, less accurate or clearly fails more often, else inconclusive when any has no
   /// verdict or fails more often, else ok.
   ExitCode outcome() const;
@@ -137,6 +172,10 @@ struct Comparison {
     field.any_sign("confidence", rule.speed.confidence, "");
     field.any_sign("accuracy_margin", rule.accuracy_margin, "");
     field("exit_code", exit_code, "0, 4 or 5");
+    GateVerdict overall = verdict();
+    std::string counts = summary();
+    field.choice("verdict", overall, GateVerdict::same, "the most severe of a case");
+    field("summary", counts, "number of cases by verdict, and what keeps them from one");
     field("cases", cases, "");
     field("notes", notes, "about records that were left out");
   }
@@ -163,7 +202,21 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
 /// only the base has is inconclusive. Throws Error{inconclusive} when they have no case in common.
 Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule& rule);
 
-/// For a terminal, and as markdown for a pull request: verdict first, then a line for each metric.
+/// "SLOWER at a threshold of 2 %; 1 of 8 slower, 7 same"
+std::string comparison_headline(const Comparison& comparison);
+
+/// The table of a comparison: a row for each case.
+struct ComparisonTable {
+  std::vector<std::string> titles;
+  std::vector<std::vector<std::string>> rows;
+};
+ComparisonTable comparison_table(const Comparison& comparison);
+/// Reasons, failures and notes, a line each; what holds for several cases is said once.
+std::vector<std::string> comparison_remarks(const Comparison& comparison);
+/// Each difference of the environments and configurations once.
+std::vector<Difference> comparison_differences(const Comparison& comparison);
+
+/// For a terminal, and as markdown for a pull request: the verdict first, then the table, then the remarks.
 std::string comparison_text(const Comparison& comparison);
 std::string comparison_markdown(const Comparison& comparison);
 

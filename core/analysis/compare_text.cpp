@@ -5,6 +5,7 @@
 #include "core/base/counted.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -70,70 +71,151 @@ std::string format_target(const TargetChange& target) {
                      target.missed > 0 ? fmt::format("; {} missed the target", counted(target.missed, "run")) : "");
 }
 
-/// Every reason and difference, one line each.
-std::vector<std::string> collect_remarks(const Comparison& comparison) {
-  std::vector<std::string> lines;
-  const auto add = [&](const std::string& line) {
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+/// Lines of several cases, each with the names of the cases it holds for.
+class RemarkList {
+ public:
+  explicit RemarkList(std::size_t cases) : cases_(cases) {}
+
+  void add(const std::string& name, const std::string& line) {
+    if (line.empty()) return;
+    auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const Remark& r) { return r.line == line; });
+    if (known == remarks_.end()) known = remarks_.insert(known, {line, {}});
+    known->names.push_back(name);
+  }
+  std::vector<std::string> lines() const {
+    std::vector<std::string> result;
+    for (const Remark& remark : remarks_) result.push_back(fmt::format("{}: {}", format_names(remark), remark.line));
+    return result;
+  }
+
+ private:
+  struct Remark {
+    std::string line;
+    std::vector<std::string> names;
   };
-  for (const std::string& note : comparison.notes) add(note);
-  for (const CaseComparison& item : comparison.cases) {
-    const std::string failures = failures_text(item.base_runs, item.changed_runs);
-    const bool more = item.failures() != FailureVerdict::not_more;
-    if (!failures.empty()) add(fmt::format("{}{}: {}", more ? "MORE FAILURES: " : "", item.name, failures));
-    if (!item.speed.reason.empty()) add(fmt::format("{}: {}", item.name, item.speed.reason));
-    if (!item.accuracy.reason.empty()) add(fmt::format("{}: accuracy: {}", item.name, item.accuracy.reason));
-    if (item.target) add(fmt::format("{}: {}", item.name, format_target(*item.target)));
+  /// "level=O0", "level=O0, level=O1", "every case"
+  std::string format_names(const Remark& remark) const {
+    if (remark.names.size() == cases_ && cases_ > 1) return "every case";
+    return fmt::format("{}", fmt::join(remark.names, "; "));
   }
-  for (const CaseComparison& item : comparison.cases) {
-    for (const Difference& d : item.differences) {
-      const bool refused = d.kind != DifferenceKind::note && !comparison.rule.allowed.contains(d.kind);
-      add(fmt::format("{} {}: {} -> {}", refused ? "differs, not allowed:" : "differs:", d.what, d.base, d.changed));
-    }
-    const bool separate = item.speed.runs > 0 && !item.speed.paired;
-    if (separate) {
-      add("the two were not interleaved: a change of the machine cannot be distinguished from one of the program");
-    }
-  }
+
+  std::size_t cases_;
+  std::vector<Remark> remarks_;
+};
+
+/// When the runs of both sides were measured.
+std::string format_spans(const Comparison& comparison) {
   MeasuredSpan before, after;
   for (const CaseComparison& item : comparison.cases) {
     if (item.base) before.add(item.base->started);
     if (item.changed) after.add(item.changed->started);
   }
-  if (!before.first.empty() && !after.first.empty()) {
-    add(fmt::format("measured: base {}; new {}", before.text(), after.text()));
+  if (before.first.empty() || after.first.empty()) return {};
+  return fmt::format("measured: base {}; new {}", before.text(), after.text());
+}
+
+/// "differs: environment.libraries.oneDNN: 2.6 -> 3.2"
+std::string format_difference(const Difference& d, const CompareRule& rule) {
+  return fmt::format("{} {}: {} -> {}", rule.allows(d.kind) ? "differs:" : "differs, not allowed:", d.what, d.base,
+                     d.changed);
+}
+
+/// All lines below the table.
+std::vector<std::string> collect_lines(const Comparison& comparison) {
+  std::vector<std::string> lines = comparison_remarks(comparison);
+  for (const Difference& d : comparison_differences(comparison)) {
+    lines.push_back(format_difference(d, comparison.rule));
   }
   return lines;
 }
 
+/// Width of each column of a text; the first two and the last are aligned left.
+std::vector<std::size_t> choose_widths(const ComparisonTable& table) {
+  std::vector<std::size_t> widths = {4, 12, 26, 26, 9, 8, 0};
+  for (const std::vector<std::string>& row : table.rows) widths[0] = std::max(widths[0], row[0].size());
+  return widths;
+}
+
+std::string format_row(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
+  std::string text;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const bool left = i < 2 || i + 1 == cells.size();
+    text += (i == 0 ? "" : "  ") +
+            (left ? fmt::format("{:<{}}", cells[i], widths[i]) : fmt::format("{:>{}}", cells[i], widths[i]));
+  }
+  return text + "\n";
+}
+
 }  // namespace
 
-std::string comparison_text(const Comparison& comparison) {
+std::string comparison_headline(const Comparison& comparison) {
+  return fmt::format("{} at a threshold of {:g} %; {}", to_string(comparison.verdict()),
+                     comparison.rule.speed.threshold_percent, comparison.summary());
+}
+
+ComparisonTable comparison_table(const Comparison& comparison) {
   const std::string column = choose_quality_column(comparison);
-  std::size_t width = 4;
-  for (const CaseComparison& item : comparison.cases) width = std::max(width, item.name.size());
-  std::string text = fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", "case", width, "verdict",
-                                 choose_step_title(comparison), "speed", "runs", "memory", in_a_sentence(column));
+  ComparisonTable table{{"Case", "Verdict", choose_step_title(comparison), "Speed", "Runs", "Memory", column}, {}};
   for (const CaseComparison& item : comparison.cases) {
-    text += fmt::format("{:<{}}  {:<12}  {:>26}  {:>26}  {:>9}  {:>8}  {}\n", item.name, width,
-                        to_string(item.speed.verdict), format_step(item), format_speed(item), format_runs(item),
-                        format_memory(item), format_accuracy(item, column));
+    table.rows.push_back({item.name, std::string(to_string(item.speed.verdict)), format_step(item), format_speed(item),
+                          format_runs(item), format_memory(item), format_accuracy(item, column)});
   }
-  for (const std::string& line : collect_remarks(comparison)) text += fmt::format("{}\n", line);
+  return table;
+}
+
+std::vector<std::string> comparison_remarks(const Comparison& comparison) {
+  std::vector<std::string> lines = comparison.notes;
+  RemarkList remarks(comparison.cases.size());
+  for (const CaseComparison& item : comparison.cases) {
+    const bool more = item.failures() != FailureVerdict::not_more;
+    const std::string failures = failures_text(item.base_runs, item.changed_runs);
+    remarks.add(item.name, (more ? "MORE FAILURES: " : "") + failures);
+    remarks.add(item.name, item.speed.reason);
+    remarks.add(item.name, item.accuracy.reason.empty() ? "" : "accuracy: " + item.accuracy.reason);
+    if (item.target) remarks.add(item.name, format_target(*item.target));
+  }
+  for (const std::string& line : remarks.lines()) lines.push_back(line);
+  const bool separate = std::any_of(comparison.cases.begin(), comparison.cases.end(), [](const CaseComparison& item) {
+    return item.speed.runs > 0 && !item.speed.paired;
+  });
+  if (separate) {
+    lines.emplace_back(
+        "the two were not interleaved: a change of the machine cannot be distinguished from one of the program");
+  }
+  if (const std::string spans = format_spans(comparison); !spans.empty()) lines.push_back(spans);
+  return lines;
+}
+
+std::vector<Difference> comparison_differences(const Comparison& comparison) {
+  std::vector<Difference> all;
+  for (const CaseComparison& item : comparison.cases) {
+    for (const Difference& d : item.differences) {
+      if (std::find(all.begin(), all.end(), d) == all.end()) all.push_back(d);
+    }
+  }
+  return all;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  ComparisonTable table = comparison_table(comparison);
+  for (std::string& title : table.titles) title = in_a_sentence(title);
+  const std::vector<std::size_t> widths = choose_widths(table);
+  std::string text = comparison_headline(comparison) + "\n\n" + format_row(table.titles, widths);
+  for (const std::vector<std::string>& row : table.rows) text += format_row(row, widths);
+  for (const std::string& line : collect_lines(comparison)) text += line + "\n";
   return text;
 }
 
 std::string comparison_markdown(const Comparison& comparison) {
-  const std::string column = choose_quality_column(comparison);
-  std::string text = fmt::format(
-      "| Case | Verdict | {} | Speed | Runs | Memory | {} |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
-      choose_step_title(comparison), column);
-  for (const CaseComparison& item : comparison.cases) {
-    text += fmt::format("| {} | **{}** | {} | {} | {} | {} | {} |\n", markdown_cell(item.name),
-                        to_string(item.speed.verdict), format_step(item), format_speed(item), format_runs(item),
-                        format_memory(item), format_accuracy(item, column));
+  const ComparisonTable table = comparison_table(comparison);
+  std::string text = fmt::format("**{}**\n\n| {} |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n",
+                                 comparison_headline(comparison), fmt::join(table.titles, " | "));
+  for (const std::vector<std::string>& row : table.rows) {
+    text += fmt::format("| {} | **{}** |", markdown_cell(row[0]), row[1]);
+    for (std::size_t i = 2; i < row.size(); ++i) text += fmt::format(" {} |", row[i]);
+    text += "\n";
   }
-  for (const std::string& line : collect_remarks(comparison)) text += fmt::format("\n- {}", line);
+  for (const std::string& line : collect_lines(comparison)) text += fmt::format("\n- {}", line);
   return text + "\n";
 }
 

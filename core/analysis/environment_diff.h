@@ -21,6 +21,7 @@ struct Difference {
   std::string what;  // "environment.cpu.model", "train.optimizer.lr"
   std::string base, changed;
 
+  bool operator==(const Difference&) const = default;
   void describe(Fields& field) {
     field.choice("kind", kind, DifferenceKind::note, "");
     field("what", what, "");

@@ -22,8 +22,10 @@ Verdict decide_verdict(const Interval& percent, double threshold) {
   return Verdict::inconclusive;
 }
 
-/// Number of further runs that bring the interval's half width to where the present estimate would decide.
+/// Number of further runs that bring the interval's half width to where the present estimate would decide; without an
+/// interval, those it needs.
 std::int64_t estimate_runs_to_decide(const SpeedChange& change, double threshold, std::int64_t fewest) {
+  if (!change.percent.bounded) return std::max<std::int64_t>(1, fewest - change.runs);
   const double distance = std::abs(change.percent.estimate);
   const double wanted = std::max(distance > threshold ? distance : threshold - distance, threshold / 4);
   const double ratio = change.percent.half_width() / wanted;

@@ -1,6 +1,7 @@
 """Writes sweeps as a benchmark leaves them, with figures that are given: histories for the tests and for tests/trust."""
 import datetime
 import json
+import shutil
 
 from frozen import FROZEN
 
@@ -30,20 +31,23 @@ def second_version(record, evaluated):
     return {**record, "schema": "ptrain.bench_run/2", "measured": {**measured, "evaluation": evaluated}}
 
 
-def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one", evaluated=None):
-    """A sweep of the case "base", a run for each of `step_ms`, measured on `day` of a year."""
+def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one", evaluated=None,
+                cases=("base",)):
+    """A sweep of `cases`, each with a run for each of `step_ms`, measured on `day` of a year. Replaces an earlier one."""
+    shutil.rmtree(folder, ignore_errors=True)
     sweep = f"{get_time(day)} seed 1"
     suite = {**SUITE, "suite": "made", "about": "", "sweep": sweep, "binary": binary,
              "software": {"versions": versions or {}}, "machine": {**SUITE["machine"], **(machine or {})},
-             "cases": [{"name": "base", "folder": "base", "settings": {}, "config_hash": "c", "work": {}}]}
+             "cases": [{"name": case, "folder": case, "settings": {}, "config_hash": "c", "work": {}} for case in cases]}
     folder.mkdir(parents=True)
     (folder / "suite.json").write_text(json.dumps(suite))
-    for repeat, ms in enumerate(step_ms):
-        record = {**RECORD, "suite": "made", "case": "base", "settings": {}, "config_hash": "c", "sweep": sweep,
-                  "binary": binary, "repeat": repeat, "started": get_time(day),
-                  "measured": {**RECORD["measured"], "typical_step_ms": ms, "memory_bytes": int(memory_mib * 2**20),
-                               "top1": top1}}
-        record = second_version(record, evaluated) if evaluated else record
-        run = folder / f"runs/base/{repeat:02}"
-        run.mkdir(parents=True)
-        (run / "record.json").write_text(json.dumps(record))
+    for case in cases:
+        for repeat, ms in enumerate(step_ms):
+            record = {**RECORD, "suite": "made", "case": case, "settings": {}, "config_hash": "c", "sweep": sweep,
+                      "binary": binary, "repeat": repeat, "started": get_time(day),
+                      "measured": {**RECORD["measured"], "typical_step_ms": ms, "memory_bytes": int(memory_mib * 2**20),
+                                   "top1": top1}}
+            record = second_version(record, evaluated) if evaluated else record
+            run = folder / f"runs/{case}/{repeat:02}"
+            run.mkdir(parents=True)
+            (run / "record.json").write_text(json.dumps(record))

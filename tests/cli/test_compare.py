@@ -61,7 +61,7 @@ class Compare(ProgramTest):
             with self.subTest(metric):
                 result = self.compare_reports(evaluation(metric, base), evaluation(metric, worse))
                 self.assertEqual(result.returncode, 4, result.stdout)
-                self.assertIn(METRICS[metric]["title"].lower(), result.stdout.splitlines()[0].lower())
+                self.assertIn(METRICS[metric]["title"].lower(), result.stdout.splitlines()[2].lower())
                 self.assertRegex(result.stdout, rf"WORSE {base:.2f}\d* -> {worse:.2f}")
                 better = self.compare_reports(evaluation(metric, worse), evaluation(metric, base))
                 self.assertEqual(better.returncode, 5, better.stdout)  # one run per side gives no verdict on speed
@@ -103,6 +103,37 @@ class Compare(ProgramTest):
     def test_whole_folders_are_compared_case_by_case(self):
         result = run("compare", FROZEN, FROZEN, "--json")
         self.assertEqual(len(json.loads(result.stdout)["cases"]), 8)
+
+    def sweeps(self, cases, base=(10,), new=(10,)):
+        """Two sweeps of `cases` cases with these step times."""
+        for name, day, step_ms in (("base", 0, base), ("new", 1, new)):
+            write_sweep(self.folder / name, day, step_ms, cases=[f"case {i}" for i in range(cases)])
+        return self.folder / "base", self.folder / "new"
+
+    def test_one_verdict_and_equal_reasons_stand_once(self):
+        sweeps = self.sweeps(3, [10, 10.1], [10, 10.1])
+        result = run("compare", *sweeps)
+        self.assertEqual(result.stdout.splitlines()[0],
+                         "INCONCLUSIVE at a threshold of 2 %; 3 of 3 inconclusive: too few repeats")
+        self.assertEqual(result.stdout.count("too few for an interval"), 1, result.stdout)
+        self.assertIn("every case: too few for an interval: 2 runs; ", result.stdout)
+        whole = json.loads(run("compare", *sweeps, "--format", "json").stdout)
+        self.assertEqual((whole["verdict"], whole["summary"]), ("INCONCLUSIVE", "3 of 3 inconclusive: too few repeats"))
+
+    def test_a_page_has_the_verdict_on_top(self):
+        for new, verdict, summary in (([11] * 6, "SLOWER", "2 of 2 slower"), ([9] * 6, "FASTER", "2 of 2 faster"),
+                                      ([10] * 6, "SAME", "2 of 2 same")):
+            with self.subTest(verdict):
+                page = run("compare", *self.sweeps(2, [10] * 6, new), "--format", "html").stdout
+                self.assertRegex(page, rf"<main>\s*<h1>{verdict}</h1>\s*<p>{summary}</p>\s*<p>Threshold: 2 %")
+                self.assertIn("Change of the time per sample and its 95 % interval", page)
+                self.assertIn("Speed of base and new", page)
+                self.assertLess(page.index("<svg"), page.index("<table"))
+        less = self.compare("less accurate", "--allow", "config", "--threshold", 5, "--format", "html")
+        self.assertIn("<h1>LESS ACCURATE</h1>", less.stdout)
+        self.assertIn("change of top-1; higher is better", less.stdout)
+        self.assertNotIn("fnv1a64", less.stdout)
+        self.assert_one_line_error(self.compare("same", "--format", "pdf"), 2, "text|markdown|json|html")
 
     def one_report(self):
         return next((FROZEN / "runs/base").glob("*/report.json"))
@@ -152,9 +183,20 @@ class Compare(ProgramTest):
             record.write_text(json.dumps(content))
         result = run("baseline", "check", copy)
         self.assertEqual(result.returncode, 4, result.stdout)
+        self.assertIn("<h1>SLOWER</h1>", run("baseline", "check", copy, "--format", "html").stdout)
+        self.assertNotIn("SLOWER", run("baseline", "check", copy, "--threshold", 50, "--accuracy-margin", 1).stdout)
         suite["machine"]["hash"] = "another"
         (copy / "suite.json").write_text(json.dumps(suite))
-        self.assert_one_line_error(run("baseline", "check", copy), 5, "another machine")
+        self.assert_one_line_error(run("baseline", "check", copy), 5, "another machine", "--allow hardware")
+        self.assert_one_line_error(run("baseline", "check", copy, "--allow", "hardware"), 4)
+
+    def test_a_wrong_label_is_answered_by_those_that_exist(self):
+        write_sweep(self.folder / "sweep", 0, [10] * 6)
+        self.assert_one_line_error(run("baseline", "check", self.folder / "sweep"), 1, "ptrain baseline save")
+        for name in ("v1.1", "v1.2"):
+            self.assertEqual(run("baseline", "save", self.folder / "sweep", "--name", name).returncode, 0)
+        self.assert_one_line_error(run("baseline", "check", self.folder / "sweep", "--name", "v1.3"), 2,
+                                   "no such baseline", "v1.1, v1.2")
 
     def test_a_live_comparison_is_not_overwritten(self):
         command = ["compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against", "threads=1",

@@ -2,7 +2,6 @@
 
 #include "core/analysis/html/charts.h"
 #include "core/analysis/html/elements.h"
-#include "core/analysis/html/style.h"
 #include "core/analysis/html/svg.h"
 #include "core/report/statistics.h"
 
@@ -86,11 +85,7 @@ std::string history_page(const History& history) {
     content += html::paragraph(constant.empty() ? "" : "the same at every point: " + constant);
   }
   for (const std::string& line : remarks(history)) content += html::paragraph(line);
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>ptrain history</title>\n"
-      "<style>{}</style></head>\n<body><main>\n{}</main></body></html>\n",
-      html::style(), content);
+  return html::page_document("ptrain history", content);
 }
 
 }  // namespace ptrain

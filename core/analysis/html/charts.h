@@ -40,8 +40,9 @@ struct PointRow {
 struct PointAxis {
   Range range;
   std::string title;
-  std::optional<double> reference;  // a reference value to mark, such as no effect
-  double value_column = 0;          // see value_column()
+  std::optional<double> reference;       // a reference value to mark, such as no effect
+  std::optional<double> tolerance = {};  // marked on both sides of the reference
+  double value_column = 0;               // see value_column()
 };
 /// Width of the column of values next to the points; 0 where no row has several points: values then follow the labels.
 double value_column(const std::vector<PointRow>& rows);

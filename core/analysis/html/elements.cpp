@@ -1,5 +1,6 @@
 #include "core/analysis/html/elements.h"
 
+#include "core/analysis/html/style.h"
 #include "core/analysis/html/svg.h"
 
 #include <fmt/format.h>
@@ -27,6 +28,14 @@ std::string format_cell(const HtmlColumn& column, const HtmlCell& cell) {
 }
 
 }  // namespace
+
+std::string page_document(const std::string& title, const std::string& content) {
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{}</title>\n"
+      "<style>{}</style></head>\n<body><main>\n{}</main></body></html>\n",
+      escaped(title), style(), content);
+}
 
 std::string paragraph(const std::string& text, const char* attributes) {
   return text.empty() ? "" : fmt::format("<p{}>{}</p>\n", attributes, escaped(text));

@@ -31,6 +31,8 @@ struct HtmlTable {
 /// A section with the table, whose rows become cards on a phone. Empty for a table without rows.
 std::string table_section(const HtmlTable& table);
 std::string figure_section(const Figure& figure);
+/// A whole HTML document around the content of its body, with the style sheet.
+std::string page_document(const std::string& title, const std::string& content);
 /// A paragraph element; empty for an empty text.
 std::string paragraph(const std::string& text, const char* attributes = "");
 

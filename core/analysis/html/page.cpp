@@ -3,7 +3,6 @@
 #include "core/analysis/html/elements.h"
 #include "core/analysis/html/run_figures.h"
 #include "core/analysis/html/run_page.h"
-#include "core/analysis/html/style.h"
 #include "core/analysis/html/svg.h"
 #include "core/analysis/html/sweep_figures.h"
 
@@ -97,11 +96,8 @@ std::string html_page(std::span<const RunSet> sets, const Table& table, const fs
   }
   const std::string rows = format_table(table, from);
   const bool table_first = table.rows.size() <= few_rows;
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>ptrain benchmark</title>\n"
-      "<style>{}</style></head>\n<body><main>\n{}{}{}{}{}</main></body></html>\n",
-      html::style(), format_heading(sets), table_first ? rows : "", figures, rest, table_first ? "" : rows);
+  return html::page_document("ptrain benchmark", format_heading(sets) + (table_first ? rows : "") + figures + rest +
+                                                     (table_first ? "" : rows));
 }
 
 }  // namespace ptrain

@@ -31,13 +31,28 @@ void draw_point(Drawing& drawing, const Point& point, const Scale& scale, double
   for (const double value : point.uncounted) drawing.cross({scale.at(value), y}, Ink::text, point.tip);
 }
 
+struct Mark {
+  double value = 0;
+  std::size_t dash = 0;
+};
+/// The reference, and the ends of its tolerance.
+std::vector<Mark> list_marks(const PointAxis& axis) {
+  if (!axis.reference) return {};
+  std::vector<Mark> marks = {{*axis.reference, 0}};
+  if (!axis.tolerance) return marks;
+  for (const double side : {-1.0, 1.0}) marks.push_back({*axis.reference + side * *axis.tolerance, 1});
+  return marks;
+}
+
 /// Draws the grid behind a point only, so that no line crosses a label.
 void draw_grid(Drawing& drawing, const PointAxis& axis, const Scale& scale, double top) {
   for (const Tick& tick : ticks(scale.range)) {
     drawing.line({scale.at(tick.value), top}, {scale.at(tick.value), top + point_height}, Ink::grid);
   }
-  if (!axis.reference) return;
-  drawing.line({scale.at(*axis.reference), top}, {scale.at(*axis.reference), top + point_height}, Ink::mute, 1.5);
+  for (const auto& [value, dash] : list_marks(axis)) {
+    drawing.line({scale.at(value), top}, {scale.at(value), top + point_height}, Ink::mute, 1.5);
+    drawing.shapes.back().dash = dash;
+  }
 }
 
 /// Label, values and marks of a row from `top` on; returns its height.
@@ -131,7 +146,7 @@ Drawing point_chart(const std::vector<PointRow>& rows, const PointAxis& axis, co
   Drawing drawing;
   drawing.description = description;
   Range range = axis.range;
-  if (axis.reference) range.add(*axis.reference);
+  for (const Mark& mark : list_marks(axis)) range.add(mark.value);
   const Scale scale{padded(range), side_margin, drawing.width - axis.value_column - side_margin};
   for (const PointRow& row : rows) drawing.height += draw_row(drawing, row, axis, scale, drawing.height);
   drawing.height += draw_x_axis(drawing, scale, drawing.height, drawing.height, axis.title);
