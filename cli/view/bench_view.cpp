@@ -42,14 +42,13 @@ std::string format_speed(const CaseProgress& progress) {
 
 std::string format_row(const Suite& suite, std::size_t index, const CaseProgress& progress, std::size_t width,
                        const std::string& quality) {
-  std::string memory = "-", accuracy = "-";
-  for (const RunRecord& record : progress.records) {
-    if (!record.figures || (record.outcome != RunOutcome::ok && record.outcome != RunOutcome::unstable)) continue;
-    memory = fmt::format("{} MiB", record.figures->memory_bytes >> 20);
-    const std::optional<Evaluation>& evaluation = record.figures->evaluation;
-    const MetricValue* primary = evaluation ? evaluation->primary() : nullptr;
-    if (primary != nullptr && primary->value) accuracy = quality_text(*primary, *primary->value, quality);
-  }
+  MeasuredCase item;
+  for (const RunRecord& record : progress.records) item.runs.emplace_back().record = record;
+  const std::vector<const MeasuredRun*> ended = item.ended();
+  const Quality measured = measure_quality(ended);
+  const std::string accuracy = measured.metric ? quality_text(measured, quality) : "-";
+  const std::string memory =
+      ended.empty() ? "-" : fmt::format("{} MiB", ended.back()->record.figures->memory_bytes >> 20);
   const char* mark = progress.running ? ">" : progress.given_up ? "x" : " ";
   return fmt::format("{} {:<{}}  {:>2}/{:<2}  {:<16}  {:>26}  {:>9}  {:>7}", mark, suite.cases[index].name, width,
                      progress.records.size(), progress.planned, format_outcomes(progress), format_speed(progress),

@@ -191,6 +191,8 @@ AccuracyChange test_accuracy_change(const Runs& base, const Runs& changed, doubl
   change.metric = (before.metric ? before : after).metric;
   if (before.metric) change.base = before.mean();
   if (after.metric) change.changed = after.mean();
+  change.base_stdev = before.stdev();
+  change.changed_stdev = after.stdev();
   change.verdict = AccuracyVerdict::inconclusive;
   change.reason = explain_incomparable(before, after, base, changed);
   if (!change.reason.empty()) return change;

@@ -58,8 +58,9 @@ struct AccuracyChange {
   std::optional<MetricInfo> metric;  // primary metric, base's if it has one; absent: not measured
   bool compared = false;             // both sides have the metric
   double base = 0, changed = 0;
-  bool bounded = false;         // the interval is known
-  double lower = 0, upper = 0;  // 95 % interval of changed - base
+  double base_stdev = 0, changed_stdev = 0;  // between the runs of a side
+  bool bounded = false;                      // the interval is known
+  double lower = 0, upper = 0;               // 95 % interval of changed - base
   std::string reason;
 
   void describe(Fields& field) {
@@ -68,6 +69,8 @@ struct AccuracyChange {
     field("metric", name, "primary metric of the task, which is compared; empty: none was measured");
     field.any_sign("base", base, "mean of the metric");
     field.any_sign("new", changed, "");
+    field("base_stdev", base_stdev, "standard deviation between the runs; 0: one run, or equal ones");
+    field("new_stdev", changed_stdev, "");
     field.any_sign("lower", lower, "lower end of the interval of new - base");
     field.any_sign("upper", upper, "");
     field("reason", reason, "");

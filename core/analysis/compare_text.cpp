@@ -56,7 +56,10 @@ std::string format_accuracy(const CaseComparison& item, const std::string& colum
   if (!a.compared) return text;
   const int digits = a.metric->digits(a.base);
   if (a.metric->column() != column) text += " " + a.metric->title;
-  text += fmt::format(" {:.{}f} -> {:.{}f}", a.base, digits, a.changed, digits);
+  const auto format_side = [&](double mean, double stdev) {
+    return fmt::format("{:.{}f}{}", mean, digits, stdev > 0 ? fmt::format(" ± {:.{}f}", stdev, digits) : "");
+  };
+  text += fmt::format(" {} -> {}", format_side(a.base, a.base_stdev), format_side(a.changed, a.changed_stdev));
   return !a.bounded ? text : fmt::format("{} ({:+.{}f} to {:+.{}f})", text, a.lower, digits, a.upper, digits);
 }
 

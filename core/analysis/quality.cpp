@@ -3,6 +3,8 @@
 #include "core/analysis/intervals.h"
 #include "core/report/statistics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -18,6 +20,8 @@ const MetricValue* find_primary_metric(const MeasuredRun& run) {
 double Quality::mean() const {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
+
+double Quality::stdev() const { return summarize(values).stdev; }
 
 Quality measure_quality(const std::vector<const MeasuredRun*>& runs) {
   Quality quality;
@@ -38,7 +42,7 @@ Quality measure_quality(const std::vector<const MeasuredRun*>& runs) {
   }
   if (!quality.metric) return quality;
   const auto count = static_cast<double>(quality.values.size());
-  const double deviation = summarize(quality.values).stdev;
+  const double deviation = quality.stdev();
   quality.run_variance = deviation * deviation / count;
   if (quality.metric->kind == MetricKind::fraction) {
     quality.own_variance = counting_error(quality.mean(), quality.eval_samples);
@@ -64,6 +68,12 @@ std::string in_a_sentence(std::string title) {
   const bool word = title.size() < 2 || std::isupper(static_cast<unsigned char>(title[1])) == 0;
   if (word && !title.empty()) title[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(title[0])));
   return title;
+}
+
+std::string quality_text(const Quality& quality, const std::string& column) {
+  const double mean = quality.mean(), stdev = quality.stdev();
+  const std::string text = quality_text(*quality.metric, mean, column);
+  return stdev > 0 ? fmt::format("{} ± {:.{}f}", text, stdev, quality.metric->digits(mean)) : text;
 }
 
 std::string quality_text(const MetricInfo& metric, double value, const std::string& column) {

@@ -25,6 +25,8 @@ struct Quality {
                                        // runs do not reduce it. Absent where the metric has no error of its own.
 
   double mean() const;
+  /// Standard deviation between the runs; 0 for one run, or runs that do not differ.
+  double stdev() const;
 };
 
 /// Measures the good runs of a case.
@@ -36,6 +38,8 @@ std::string quality_title(const std::vector<MetricInfo>& metrics);
 /// Changes a column's title for use within a sentence: "top-1", but "MCC".
 std::string in_a_sentence(std::string title);
 
+/// "0.9150 ± 0.0012": mean, and standard deviation between runs that differ; titled likewise.
+std::string quality_text(const Quality& quality, const std::string& column);
 /// "0.9150", with the metric's title if it differs from the column's.
 std::string quality_text(const MetricInfo& metric, double value, const std::string& column);
 

@@ -183,7 +183,7 @@ TableCell accuracy_cell(const Source& source) {
   }
   cell.unit = quality.metric->unit;
   cell.value = quality.mean();
-  cell.text = quality_text(*quality.metric, quality.mean(), source.quality) + references;
+  cell.text = quality_text(quality, source.quality) + references;
   return cell;
 }
 

@@ -56,7 +56,8 @@ Drawing point_chart(const std::vector<PointRow>& rows, const PointAxis& axis, co
 struct Series {
   std::string label;
   std::vector<double> x, y;
-  std::size_t series = 0;  // selects colour and dashes
+  std::size_t series = 0;                      // selects colour and dashes
+  std::vector<double> lower = {}, upper = {};  // of a band around y; empty: none
 };
 struct LineAxes {
   std::string x_title, y_title;

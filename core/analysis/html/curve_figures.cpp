@@ -1,15 +1,28 @@
 #include "core/analysis/html/curve_figures.h"
 
 #include "core/analysis/quality.h"
+#include "core/report/statistics.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace ptrain::html {
 namespace {
 
-Series make_loss_series(const MeasuredRun& run) { return thinned(logged(run, &StepLine::loss)); }
+Series make_loss_series(const MeasuredRun& run) { return logged(run, &StepLine::loss); }
+
+/// The runs with a report that differ in their seeds; none where all have the same.
+std::vector<const MeasuredRun*> select_seeds(const PlacedCase& item) {
+  std::vector<const MeasuredRun*> runs;
+  std::set<std::int64_t> seeds;
+  for (const MeasuredRun* run : item.ended) {
+    if (run->report && seeds.insert(run->record.seed).second) runs.push_back(run);
+  }
+  return runs.size() > 1 ? runs : std::vector<const MeasuredRun*>{};
+}
 
 /// A metric of every evaluation that has it.
 Series collect_metric(const MeasuredRun& run, const std::string& metric) {
@@ -23,6 +36,33 @@ Series collect_metric(const MeasuredRun& run, const std::string& metric) {
   return series;
 }
 
+/// The mean of several runs' curves with a band of one standard deviation, where all of them have a value.
+Series average(const std::vector<Series>& curves) {
+  std::map<double, std::vector<double>> values;
+  for (const Series& curve : curves) {
+    for (std::size_t i = 0; i < curve.x.size(); ++i) values[curve.x[i]].push_back(curve.y[i]);
+  }
+  Series mean;
+  for (const auto& [x, y] : values) {
+    if (y.size() != curves.size()) continue;
+    const Statistics known = summarize(y);
+    mean.x.push_back(x);
+    mean.y.push_back(known.mean);
+    mean.lower.push_back(known.mean - known.stdev);
+    mean.upper.push_back(known.mean + known.stdev);
+  }
+  return mean;
+}
+
+/// The curve of a case: that of its runs of several seeds together, else of the run whose report it uses.
+Series read_case(const PlacedCase& item, const Curve& curve) {
+  std::vector<Series> curves;
+  for (const MeasuredRun* run : select_seeds(item)) {
+    if (Series series = curve.read(*run); !series.x.empty()) curves.push_back(std::move(series));
+  }
+  return thinned(curves.size() > 1 ? average(curves) : curve.read(*item.reported));
+}
+
 struct CurvePanel {
   std::string title;
   std::vector<Series> series;
@@ -33,7 +73,7 @@ std::vector<CurvePanel> make_panels(const CaseGroup& group, const Curve& curve) 
   std::vector<CurvePanel> panels;
   for (const PlacedCase& item : group.cases) {
     if (item.reported == nullptr) continue;
-    Series series = curve.read(*item.reported);
+    Series series = read_case(item, curve);
     if (series.x.empty()) continue;
     series.label = item.label;
     std::string title;
@@ -91,13 +131,18 @@ std::vector<Curve> sweep_curves(const CaseGroup& group) {
 Figure curve_figure(const CaseGroup& group, Figure figure, const Curve& curve) {
   const std::vector<CurvePanel> panels = make_panels(group, curve);
   LineAxes axes{"step", curve.unit, {}, {}};
+  bool bands = false;
   for (const CurvePanel& panel : panels) {
     for (const Series& series : panel.series) {
       for (const double v : series.x) axes.x.add(v);
-      for (const double v : series.y) axes.y.add(v);
+      for (const auto* values : {&series.y, &series.lower, &series.upper}) {
+        for (const double v : *values) axes.y.add(v);
+      }
+      bands = bands || !series.lower.empty();
     }
   }
   if (axes.y.empty()) return {};
+  if (bands) figure.notes.emplace_back("Lines: mean over the seeds. Bands: one standard deviation.");
   const bool coloured = !group.series.empty();
   if (coloured) figure.legend = legend(group.series, LegendOf::lines);
   for (const CurvePanel& panel : panels) {

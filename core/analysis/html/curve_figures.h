@@ -32,7 +32,8 @@ std::optional<MetricInfo> find_metric(const CaseGroup& group);
 /// The curves that compare cases of a group: training loss and the primary metric.
 std::vector<Curve> sweep_curves(const CaseGroup& group);
 
-/// A curve per case, from the run whose report it uses; small multiples by all axes but the one for colours.
+/// A curve per case: the mean over its seeds with a band of one standard deviation, or that of the run whose report it
+/// uses; small multiples by all axes but the one for colours.
 Figure curve_figure(const CaseGroup& group, Figure figure, const Curve& curve);
 
 }  // namespace ptrain::html

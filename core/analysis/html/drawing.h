@@ -51,7 +51,8 @@ struct Shape {
   std::string content;   // of a text
   Anchor anchor = Anchor::start;
   bool bold = false;
-  std::string tip;  // tooltip
+  bool faint = false;  // a fill through which the grid shows
+  std::string tip;     // tooltip
 };
 
 /// Lengths of dashes and gaps; empty: a solid line.

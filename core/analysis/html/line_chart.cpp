@@ -12,6 +12,22 @@ namespace {
 constexpr double plot_top = 8, plot_bottom = 176;
 constexpr std::size_t most_points = 240;  // per curve
 
+/// Draws the band around a series.
+void draw_band(Drawing& drawing, const Series& series, const Scale& x, const Scale& y) {
+  if (series.lower.empty()) return;
+  Shape band;
+  band.kind = Shape::Kind::polygon;
+  band.fill = series_ink(series.series);
+  band.faint = true;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    if (std::isfinite(series.upper[i])) band.points.push_back({x.at(series.x[i]), y.at(series.upper[i])});
+  }
+  for (std::size_t i = series.x.size(); i-- > 0;) {
+    if (std::isfinite(series.lower[i])) band.points.push_back({x.at(series.x[i]), y.at(series.lower[i])});
+  }
+  drawing.shapes.push_back(std::move(band));
+}
+
 /// Draws a series, interrupted at values that are not finite.
 void draw_series(Drawing& drawing, const Series& series, const Scale& x, const Scale& y) {
   Shape part;
@@ -70,6 +86,9 @@ Series thinned(const Series& all) {
     };
     thin.x.push_back(mean(all.x));
     thin.y.push_back(mean(all.y));
+    if (all.lower.empty()) continue;
+    thin.lower.push_back(mean(all.lower));
+    thin.upper.push_back(mean(all.upper));
   }
   return thin;
 }
@@ -98,6 +117,7 @@ Drawing line_chart(const std::vector<Series>& series, const LineAxes& axes, cons
     drawing.text({left - 4, y.at(value) + 4}, label, Ink::mute, Anchor::end, tick_size);
   }
   drawing.height = plot_bottom + draw_x_axis(drawing, x, plot_bottom, plot_bottom, axes.x_title);
+  for (const Series& s : series) draw_band(drawing, s, x, y);
   for (const Series& s : series) draw_series(drawing, s, x, y);
   return drawing;
 }

@@ -70,7 +70,8 @@ std::string format_shape(const Shape& shape) {
     text += fmt::format("{} RG {:g} w [{}] 0 d ", format_components(shape.stroke), shape.size,
                         fmt::join(dash_pattern(shape.dash), " "));
   }
-  return text + format_outline(shape) + (filled && stroked ? "B\n" : filled ? "f\n" : "S\n");
+  text += format_outline(shape) + (filled && stroked ? "B\n" : filled ? "f\n" : "S\n");
+  return shape.faint ? "/F gs " + text + "/O gs\n" : text;
 }
 
 }  // namespace
@@ -86,7 +87,8 @@ std::string pdf_file(const Drawing& drawing) {
       "<< /Type /Catalog /Pages 2 0 R >>",
       "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
       fmt::format("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {:.2f} {:.2f}] /Contents 4 0 R "
-                  "/Resources << /Font << /R 5 0 R /B 6 0 R >> >> >>",
+                  "/Resources << /Font << /R 5 0 R /B 6 0 R >> "
+                  "/ExtGState << /F << /ca 0.2 >> /O << /ca 1 >> >> >> >>",
                   point * drawing.width, point * drawing.height),
       fmt::format("<< /Length {} >>\nstream\n{}endstream", content.size(), content),
       font("Helvetica"),

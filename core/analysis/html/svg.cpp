@@ -26,6 +26,7 @@ std::string format_text(const Shape& shape, ColourOf find_colour) {
 std::string format_element(const Shape& shape, ColourOf find_colour) {
   if (shape.kind == Shape::Kind::text) return format_text(shape, find_colour);
   std::string style = "fill:" + format_ink(shape.fill, find_colour);
+  if (shape.faint) style += ";fill-opacity:0.2";
   if (shape.stroke != Ink::none)
     style += fmt::format(";stroke:{};stroke-width:{:g}", format_ink(shape.stroke, find_colour), shape.size);
   if (shape.dash > 0) style += fmt::format(";stroke-dasharray:{}", fmt::join(dash_pattern(shape.dash), " "));

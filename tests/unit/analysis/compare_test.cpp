@@ -215,7 +215,7 @@ TEST(Compare, NamesTheMetricThatGotWorse) {
   comparison.cases = {compare_cases(measured_by(perplexity, {20.0, 20.1}), changed, {})};
   EXPECT_EQ(comparison.outcome(), ExitCode::regressed);
   EXPECT_NE(comparison_text(comparison).find("memory  perplexity\n"), std::string::npos) << comparison_text(comparison);
-  EXPECT_NE(comparison_text(comparison).find("WORSE 20.05 -> 25.05"), std::string::npos);
+  EXPECT_NE(comparison_text(comparison).find("WORSE 20.05 ± 0.07 -> 25.05 ± 0.07"), std::string::npos);
   EXPECT_NE(comparison_markdown(comparison).find("| Memory | Perplexity |"), std::string::npos);
 }
 

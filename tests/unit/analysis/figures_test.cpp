@@ -174,6 +174,25 @@ TEST(Figures, DrawEveryCurve) {
   EXPECT_EQ(named, 11U);
 }
 
+TEST(Figures, DrawSeedsAsAMeanWithABand) {
+  RunSet set;
+  set.cases.push_back({"one", {}});
+  for (int seed = 0; seed < 3; ++seed) {
+    MeasuredRun& run = set.cases.back().runs.emplace_back(example_run("one", seed, 10, 0.7 + 0.1 * seed));
+    run.record.seed = seed;
+    run.report->evaluations = {{10, 1, example_evaluation(0.5 + 0.1 * seed), 1}, {20, 2, example_evaluation(0.7), 1}};
+  }
+  const auto count_bands = [&] {
+    const html::Figure figure = figure_named(set, "top1");
+    const auto& shapes = figure.panels.front().drawing.shapes;
+    return std::count_if(shapes.begin(), shapes.end(), [](const html::Shape& shape) { return shape.faint; });
+  };
+  EXPECT_EQ(count_bands(), 1);
+  EXPECT_NE(table_text(make_table(std::span(&set, 1), "run,accuracy")).find("0.8000 ± 0.1000"), std::string::npos);
+  for (MeasuredRun& run : set.cases.back().runs) run.record.seed = 0;
+  EXPECT_EQ(count_bands(), 0) << "repeats of one seed are one curve";
+}
+
 TEST(RunFigures, ShowWhatTheRunReported) {
   RunSet set;
   set.cases = {{"one", {example_run("one", 0, 10)}}};
