@@ -56,6 +56,18 @@ void require_no_baseline(const BaselineOptions& options) {
              other ? fmt::format(", named {}", shown(label)) : "");
 }
 
+/// Says where a case has too few good runs for later verdicts.
+void note_shortage(const RunSet& runs) {
+  const std::int64_t needed = fewest_of_each(SpeedRule{}.confidence);
+  for (const MeasuredCase& item : runs.cases) {
+    const auto good = static_cast<std::int64_t>(item.good().size());
+    if (good >= needed) continue;
+    print_error_line(fmt::format("note: {}: {} too few for a verdict of baseline check, which takes {} of each side",
+                                 item.name, counted(good, "good run") + (good == 1 ? " is" : " are"), needed));
+    return;
+  }
+}
+
 void save(const BaselineOptions& options) {
   const RunSet runs = load_whole_benchmark(options.folder);
   require_no_baseline(options);
@@ -76,6 +88,7 @@ void save(const BaselineOptions& options) {
     write_document(record, kept / baseline_file);
   });
   for (const std::string& note : runs.left_out_notes()) print_error_line("note: " + note);
+  note_shortage(runs);
   fmt::print("{}: {} of {}, measured {}\n", options.kept().string(), counted(runs.cases.size(), "case"),
              runs.suite->machine.name, record.measured.text());
 }

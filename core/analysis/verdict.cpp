@@ -109,6 +109,18 @@ std::string_view to_string(Verdict verdict) {
   return names.at(static_cast<std::size_t>(verdict));
 }
 
+std::string describe_shortage(std::int64_t runs) {
+  const double confidence = SpeedRule{}.confidence;
+  const std::int64_t of_each = fewest_of_each(confidence), pairs = fewest_pairs(confidence);
+  const std::string few =
+      fmt::format("{} of each case {}", counted(runs, "run"), runs == 1 ? "is too few" : "are too few");
+  const std::string needed = fmt::format("{} to compare two sweeps, {} to compare cases of one", of_each, pairs);
+  if (runs < 2) return fmt::format("{} for an interval (2) and for a verdict ({})", few, needed);
+  if (runs < of_each) return fmt::format("{} for a verdict ({})", few, needed);
+  if (runs < pairs) return fmt::format("{} for a verdict between cases of one sweep ({})", few, pairs);
+  return {};
+}
+
 SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule) {
   SpeedChange change;
   change.paired = true;

@@ -46,6 +46,9 @@ struct SpeedChange {
 /// few of them stall.
 SpeedChange test_paired_change(const StepLogs& changes, const SpeedRule& rule);
 
+/// What `runs` of each case are too few for, in one line; empty: for nothing. `compare` decides by 95 % intervals.
+std::string describe_shortage(std::int64_t runs);
+
 /// Decides for runs that were not interleaved, by the rank-sum interval, widened by the drift within each side: a
 /// change of the machine cannot be distinguished from one of the program.
 SpeedChange test_group_change(const StepLogs& base, const StepLogs& changed, const SpeedRule& rule);

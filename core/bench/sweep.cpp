@@ -1,6 +1,7 @@
 #include "core/bench/sweep.h"
 
 #include "core/analysis/speed.h"
+#include "core/analysis/verdict.h"
 #include "core/base/errors.h"
 #include "core/bench/sweep_identity.h"
 #include "core/io/folder_lock.h"
@@ -181,11 +182,12 @@ std::vector<const RunFigures*> CaseProgress::figures() const {
 
 std::vector<std::string> shortages(const Suite& suite) {
   std::vector<std::string> lines;
-  if (suite.repeats < 2) lines.emplace_back("1 run of each case is too few for an interval (--repeats 2 or more)");
+  const std::int64_t planned = suite.confidence ? suite.confidence->most_repeats : suite.repeats;
+  if (const std::string shortage = describe_shortage(planned); !shortage.empty()) lines.push_back(shortage);
   const bool evaluates =
       std::any_of(suite.cases.begin(), suite.cases.end(), [](const BenchCase& item) { return item.evaluates; });
   if (evaluates && suite.repeats > 1 && !suite.vary_seed) {
-    lines.emplace_back("accuracy will be measured with one training seed (vary_seed: true varies it)");
+    lines.emplace_back("accuracy will be measured with one training seed (--seeds N, or vary_seed: true, varies it)");
   }
   return lines;
 }
