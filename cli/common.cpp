@@ -57,7 +57,9 @@ std::string ConfigOptions::other_device() const {
   return takes_other_devices_ && !device_from_name(device) ? device : std::string{};
 }
 
-LoadedConfig ConfigOptions::load() const {
+std::string ConfigOptions::file() const { return shipped_file(file_); }
+
+std::vector<Override> ConfigOptions::overrides() const {
   std::vector<Override> overrides;
   for (const std::string& assignment : assignments_) overrides.push_back(parse_override(assignment));
   for (std::size_t i = 0; i < short_ways.size(); ++i) {
@@ -67,8 +69,10 @@ LoadedConfig ConfigOptions::load() const {
     overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
   }
   if (fresh_) overrides.push_back({fresh_key, "true", "--fresh"});
-  return load_config(shipped_file(file_), catalogs(), overrides);
+  return overrides;
 }
+
+LoadedConfig ConfigOptions::load() const { return load_config(file(), catalogs(), overrides()); }
 
 void print_notes(const LoadedConfig& loaded) {
   for (const std::string& note : loaded.notes) print_error_line("note: " + note);

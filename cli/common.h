@@ -27,6 +27,9 @@ class ConfigOptions {
 
   /// The resolved configuration; a shortcut wins over -o. Throws Error{usage}.
   LoadedConfig load() const;
+  /// The file, found like load() does, and what overrides its keys.
+  std::string file() const;
+  std::vector<Override> overrides() const;
   const ConsoleOptions& console() const { return console_; }
 
  private:

@@ -29,10 +29,14 @@ struct BenchOptions {
   std::string file;
   std::vector<std::string> assignments;
   std::vector<std::string> axes;
+  std::vector<std::string> commands;
+  std::string metric, unit;
   std::string out;
   std::string machine;
   std::string program;
   std::int64_t repeats = 0;
+  std::int64_t seeds = 0;
+  double timeout_seconds = 0;
   bool per_device = false;
   bool fresh = false;
   bool retry_failed = false;
@@ -55,14 +59,40 @@ ViewStyle parse_view_style(const BenchOptions& options) {
   fail_usage("--progress: expected auto|table|plain|none, got \"{}\"", name);
 }
 
+/// The suite of --command; several commands are the values of an axis of that name.
+Suite make_command_suite(const BenchOptions& options, std::vector<AxisOption> axes) {
+  if (!options.file.empty()) fail_usage("bench: give a suite or --command, got {} too", options.file);
+  if (!options.assignments.empty())
+    fail_usage("-o {}: sets a key of a configuration, and a command has none", options.assignments.front());
+  BenchCommand command{options.commands.front(), options.metric, options.unit};
+  if (options.commands.size() > 1) {
+    axes.insert(axes.begin(), {"command", options.commands});
+    command.text = "{command}";
+  }
+  return command_suite(command, axes, catalogs());
+}
+
+/// One run of each case for each of `seeds` training seeds.
+void vary_seeds(Suite& suite, std::int64_t seeds) {
+  suite.vary_seed = true;
+  suite.repeats = seeds;
+  require_seed_placeholders(suite);
+}
+
 Suite make_suite(const BenchOptions& options) {
   std::vector<Override> overrides;
   for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
   if (options.per_device) overrides.push_back({"device", "cuda", "--per-device, which sets device"});
   std::vector<AxisOption> axes;
   for (const std::string& assignment : options.axes) axes.push_back(parse_axis(assignment));
-  Suite suite = load_suite(shipped_file(options.file), catalogs(), overrides, axes);
+  if (options.commands.empty() && !(options.metric + options.unit).empty()) {
+    fail_usage("bench: --metric and --unit go with --command; in a suite they are keys");
+  }
+  Suite suite = options.commands.empty() ? load_suite(shipped_file(options.file), catalogs(), overrides, axes)
+                                         : make_command_suite(options, std::move(axes));
+  if (options.timeout_seconds > 0) suite.timeout_seconds = options.timeout_seconds;
   if (options.repeats > 0) suite.repeats = options.repeats;
+  if (options.seeds > 0) vary_seeds(suite, options.seeds);
   if (suite.confidence && suite.confidence->most_repeats < suite.repeats) suite.confidence.reset();
   return suite;
 }
@@ -92,10 +122,12 @@ std::int64_t complain_about_failures(const RunSet& runs) {
 }
 
 void bench(const BenchOptions& options) {
-  if (options.file.empty())
-    fail_usage("bench: expected a suite, such as configs/bench/ci_smoke.yaml, or a configuration and --axis");
+  if (options.file.empty() && options.commands.empty()) {
+    fail_usage(
+        "bench: expected a suite, such as configs/bench/ci_smoke.yaml, a configuration and --axis, or --command");
+  }
   const Suite suite = options.per_device ? expand_to_gpus(make_suite(options)) : make_suite(options);
-  const BenchProgram program = bench_program(options.program);
+  const BenchProgram program = suite.runs_ptrain() ? bench_program(options.program) : BenchProgram{};
   SweepOptions sweep;
   sweep.machine = this_machine();
   sweep.software = installed_software();
@@ -132,17 +164,34 @@ void add_bench_command(CLI::App& program) {
   command->add_option("SUITE", options->file, "YAML file of a suite, or of a training configuration with --axis");
   command
       ->add_option("--axis", options->axes,
-                   "key.path=v1,v2: an axis of the suite, replacing its axis of that key; repeatable")
+                   "key.path=v1,v2: an axis of the suite, replacing its axis of that key, or the values of a "
+                   "command's {key}; repeatable")
       ->allow_extra_args(false)
       ->type_name(key_value);
+  command
+      ->add_option(
+          "--command", options->commands,
+          "command line of another program to measure, with {NAME} for each axis; repeated: commands to compare")
+      ->allow_extra_args(false);
+  command->add_option("--metric", options->metric,
+                      "its speed: a regular expression with one group, json:NAME, json:FILE#NAME or report:FILE; "
+                      "default: its wall time");
+  command->add_option("--unit", options->unit, "unit of the metric: images/s, or s, ms, us of a time");
   command->add_option("-o,--set", options->assignments, "key.path=value, overrides any key in every case; repeatable")
       ->allow_extra_args(false)
       ->type_name(key_value);
   command->add_option("--out", options->out, "folder of the records; default results/MACHINE/NAME of the suite");
   command->add_option("--machine", options->machine, "name of the machine's folder below results/");
   command->add_option("--program", options->program, "another ptrain to run; default: this one");
-  command->add_option("--repeats", options->repeats, "runs of each case, overriding the suite's")
-      ->check(CLI::Range(1, 1000));
+  CLI::Option* repeats = command->add_option("--repeats", options->repeats, "runs of each case, overriding the suite's")
+                             ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--seeds", options->seeds,
+                   "run each case with this many training seeds: accuracy then has mean and spread")
+      ->check(CLI::Range(2, 1000))
+      ->excludes(repeats);
+  command->add_option("--timeout", options->timeout_seconds, "time limit of a run in seconds, overriding the suite's")
+      ->check(CLI::Range(0.1, 1e6));
   command->add_flag("--per-device", options->per_device,
                     "run every case on each GPU alone, and on all at once: axes device and at_once");
   command->add_flag("--fresh", options->fresh, "delete earlier records");
@@ -157,7 +206,8 @@ void add_bench_command(CLI::App& program) {
       "its\n"
       "records are separate.\nExamples:\n  ptrain bench configs/bench/ci_smoke.yaml --out runs/smoke\n"
       "  ptrain bench configs/quick/bert_synthetic.yaml --axis amp.level=O0,O1 --axis data.batch_size=16,32 "
-      "--repeats 3");
+      "--repeats 3\n"
+      "  ptrain bench --command 'python3 train.py --amp {amp}' --axis amp=O0,O1 --metric 'images/s: ([0-9.]+)'");
   command->callback([command, options] {
     if (command->get_subcommands().empty()) bench(*options);
   });

@@ -5,6 +5,7 @@
 #include "cli/program_catalogs.h"
 #include "core/analysis/markdown.h"
 #include "core/base/errors.h"
+#include "core/bench/suite_keys.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
 
@@ -49,9 +50,12 @@ void list_data(const FormatOptions& format) {
 /// "train" of "train.optimizer.lr", "seed" of "seed".
 std::string find_section(const Key& key) { return key.name.substr(0, key.name.find('.')); }
 
+/// The name of the list of a suite's keys.
+constexpr const char* suite_section = "bench";
+
 /// Keys of one section; all for an empty name.
 std::vector<Key> select_keys(const std::string& section) {
-  std::vector<std::string> sections;
+  std::vector<std::string> sections = {suite_section};
   for (const Key& key : catalogs().keys()) sections.push_back(find_section(key));
   if (!section.empty() && find_key(section) == nullptr && !is_section(section)) {
     fail_usage("list keys: no section {}{}", shown(section), did_you_mean(section, sections));
@@ -99,8 +103,36 @@ void print_contents(const std::vector<Key>& keys) {
   }
 }
 
+void list_suite_keys(const FormatOptions& format) {
+  if (format.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const SuiteKey& key : suite_keys()) {
+      list.push_back({{"key", key.name}, {"help", key.help}, {"takes", key.takes}, {"default", key.fallback}});
+    }
+    fmt::print("{}\n", list.dump(2));
+    return;
+  }
+  if (format.markdown) {
+    fmt::print(
+        "# Keys of a suite\n\nMade by `ptrain list keys bench --markdown`. A suite is a YAML file for `ptrain bench`; "
+        "those here are\nexamples, and `ptrain validate SUITE` checks one.\n\n"
+        "| key | meaning | takes | default |\n| --- | --- | --- | --- |\n");
+  }
+  for (const SuiteKey& key : suite_keys()) {
+    const std::string fallback = key.fallback.is_null() ? "" : key.fallback.dump();
+    if (format.markdown) {
+      fmt::print("| `{}` | {} | {} | {} |\n", key.name, markdown_cell(key.help), markdown_cell(key.takes),
+                 fallback.empty() ? "" : "`" + fallback + "`");
+    } else {
+      fmt::print("{}\n    {}\n    {}{}\n", key.name, key.help, key.takes,
+                 fallback.empty() ? "" : "; default " + fallback);
+    }
+  }
+}
+
 /// With a heading above each section if all are listed.
 void list_keys(const std::string& section, const FormatOptions& format) {
+  if (section == suite_section) return list_suite_keys(format);
   const std::vector<Key> keys = select_keys(section);
   if (format.json) {
     nlohmann::json list = nlohmann::json::array();
@@ -146,7 +178,7 @@ void add_list_command(CLI::App& program) {
   command->add_subcommand("flags", "keys named after PaddlePaddle's flags")->callback([] { list_keys("flags", {}); });
   const auto section = std::make_shared<std::string>();
   CLI::App* keys = command->add_subcommand("keys", "every configuration key, or those of a section");
-  keys->add_option("SECTION", *section, "such as train, or train.optimizer");
+  keys->add_option("SECTION", *section, "such as train, or train.optimizer; bench: the keys of a suite");
   const auto format = std::make_shared<FormatOptions>();
   format->add_to(*keys);
   keys->callback([section, format] { list_keys(*section, *format); });

@@ -7,6 +7,7 @@
 #include "core/analysis/run_list.h"
 #include "core/analysis/run_set.h"
 #include "core/analysis/table.h"
+#include "core/bench/suite_keys.h"
 #include "core/config/keys.h"
 #include "core/deploy/quantization/quantize_report.h"
 #include "core/infer/decoding_speed.h"
@@ -39,6 +40,7 @@ nlohmann::json make_schema() {
 
 constexpr Published published_schemas[] = {
     {"config", "of the YAML configuration", make_config_schema},
+    {"suite", "of the YAML file of a suite", suite_schema},
     {"report", "of report.json", make_schema<Report>},
     {"metrics", "of a line of metrics.jsonl", metrics_schema},
     {"report-1", "of report.json of version 1, which can be read too", report_schema_version_1},

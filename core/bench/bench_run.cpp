@@ -44,31 +44,34 @@ std::vector<std::string> make_arguments(const BenchRun& run) {
   return words;
 }
 
-void set_outcome_from_report(RunRecord& record, const Report& report, const BenchRun& run) {
-  record.message = report.message;
-  record.outcome = to_outcome(report.status);
-  if (record.outcome != RunOutcome::ok) return;
-  const std::vector<double> step_ms = read_step_times(run.folder / run_files::metrics);
-  SteadyRule rule = run.steady;
-  rule.required = rule.required && report.phases.empty();  // steps of different phases take different times
-  record.steady = find_steady_state(step_ms, rule);
-  record.outcome = record.steady.reached ? RunOutcome::ok : RunOutcome::unstable;
-  record.message = record.steady.reason;
-  if (!step_ms.empty()) record.figures = run_figures(report, step_ms, record.steady.warmup_steps);
+/// Of a command that ended; a metric that it did not print fails this run, not the sweep.
+void set_command_outcome(RunRecord& record, const BenchRun& run, const ChildResult& child) {
+  if (child.code != 0) {
+    record.message = fmt::format("exit code {}: {}", child.code, find_last_line(run.folder / "log.txt"));
+    return;
+  }
+  try {
+    set_command_figures(record, fill_run_placeholders(run.command, record, run.folder), run.steady, run.folder,
+                        run.folder / "log.txt");
+    if (record.figures && record.figures->memory_bytes == 0) record.figures->memory_bytes = child.peak_bytes;
+  } catch (const Error& error) {
+    record.message = error.what();
+  }
 }
 
 void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& run) {
   record.exit_code = child.code;
   record.wall_seconds = child.seconds;
-  const fs::path report = run.folder / run_files::report;
   if (child.end == ChildResult::End::timed_out) {
     record.outcome = RunOutcome::timeout;
     record.message = fmt::format("ended after {:.1f} s (timeout_seconds {})", child.seconds, run.timeout_seconds);
   } else if (child.end == ChildResult::End::signalled) {
     record.message = fmt::format("ended by signal {}{}", child.code - 128,
                                  child.code == 137 ? ", by the kernel when memory ran out?" : "");
-  } else if (fs::exists(report)) {
-    set_outcome_from_report(record, read_report(report), run);
+  } else if (!run.command.text.empty()) {
+    set_command_outcome(record, run, child);
+  } else if (fs::exists(run.folder / run_files::report)) {
+    set_report_figures(record, run.steady, run.folder);
   } else {
     record.message = fmt::format("exit code {} and no report: {}", child.code, find_last_line(run.folder / "log.txt"));
   }
@@ -91,6 +94,7 @@ BenchRun make_bench_run(const Suite& suite, const BenchCase& item, std::int64_t 
   BenchRun run;
   run.config = suite.config;
   run.overrides = item.overrides;
+  run.command = item.command;
   run.timeout_seconds = suite.timeout_seconds;
   run.steady = suite.steady;
   run.environment = item.environment;
@@ -109,11 +113,15 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
   fs::remove_all(run.folder, error);
   make_folder(run.folder);
   RunRecord record = run.record;
-  record.binary = program.hash;
+  record.binary = run.command.text.empty() ? program.hash : "";
   record.started = utc_time();
   const fs::path log = run.folder / "log.txt";
+  const bool own = run.command.text.empty();
   const ChildResult child =
-      run_child(program.path, make_arguments(run), log, run.timeout_seconds, stopped, run.environment);
+      run_child(own ? program.path : "/bin/sh",
+                own ? make_arguments(run)
+                    : std::vector<std::string>{"-c", fill_run_placeholders(run.command, record, run.folder).text},
+                log, run.timeout_seconds, stopped, run.environment);
   if (child.end == ChildResult::End::stopped) {
     fs::remove_all(run.folder, error);
     return std::nullopt;

@@ -1,4 +1,4 @@
-// Runs one case once in a fresh ptrain process, and records the outcome.
+// Runs one case once in a fresh process of ptrain or of a command, and records the outcome.
 #pragma once
 
 #include "core/analysis/run_record.h"
@@ -23,6 +23,7 @@ BenchProgram bench_program(const std::filesystem::path& path = {});
 struct BenchRun {
   std::filesystem::path config;
   std::vector<Override> overrides;
+  BenchCommand command;  // run instead of ptrain, unless its text is empty
   double timeout_seconds = 600;
   SteadyRule steady;
   std::filesystem::path folder;  // for record.json, report.json, metrics.jsonl, and log.txt after a failure

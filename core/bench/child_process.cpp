@@ -5,7 +5,10 @@
 #include "core/base/signals.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,9 +56,17 @@ std::vector<char*> make_pointers(std::vector<std::string>& words) {
   _exit(cannot_start);
 }
 
-/// Whether the child has ended; sets `status` if so.
-bool has_ended(pid_t child, int& status) {
-  const pid_t done = waitpid(child, &status, WNOHANG);
+/// Waits until the process of `descriptor` ends, or the poll interval is over; on kernels without such descriptors, for
+/// the interval.
+void await_end(int descriptor) {
+  if (descriptor < 0) return std::this_thread::sleep_for(poll_interval);
+  pollfd watched{descriptor, POLLIN, 0};
+  poll(&watched, 1, static_cast<int>(poll_interval.count()));
+}
+
+/// Whether the child has ended; sets `status` and `usage` if so.
+bool has_ended(pid_t child, int& status, rusage& usage) {
+  const pid_t done = wait4(child, &status, WNOHANG, &usage);
   if (done < 0 && errno != EINTR) fail("waiting for a run: {}", std::strerror(errno));
   return done == child;
 }
@@ -84,7 +95,9 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   ChildResult result;
   double asked_to_end = -1;
   int status = 0;
-  while (!has_ended(child, status)) {
+  rusage usage{};
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+  while (!has_ended(child, status, usage)) {
     const double now = watch.seconds();
     if (asked_to_end < 0 && (now > timeout_seconds || stopped())) {
       result.end = now > timeout_seconds ? ChildResult::End::timed_out : ChildResult::End::stopped;
@@ -92,10 +105,12 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
       kill(-child, SIGTERM);
     }
     if (asked_to_end >= 0 && now > asked_to_end + grace_seconds) kill(-child, SIGKILL);
-    std::this_thread::sleep_for(poll_interval);
+    await_end(descriptor);
   }
+  close(descriptor);
   kill(-child, SIGKILL);  // any processes it left
   result.seconds = watch.seconds();
+  result.peak_bytes = static_cast<std::int64_t>(usage.ru_maxrss) << 10;
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (result.end == ChildResult::End::exited && WIFSIGNALED(status)) result.end = ChildResult::End::signalled;
   if (result.end == ChildResult::End::exited && result.code == cannot_start) {

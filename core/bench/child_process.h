@@ -1,6 +1,7 @@
 // Runs a program in a child process, with a time limit.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@ struct ChildResult {
   End end = End::exited;
   int code = 0;  // exit code, or 128 + signal
   double seconds = 0;
+  std::int64_t peak_bytes = 0;  // largest resident memory of one of its processes
 };
 
 /// Starts `program` with `arguments` as the leader of its own process group, with standard output and error written to

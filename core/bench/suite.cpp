@@ -2,6 +2,8 @@
 
 #include "core/analysis/fingerprint.h"
 #include "core/base/errors.h"
+#include "core/base/hash.h"
+#include "core/bench/suite_keys.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
 #include "core/io/atomic_file.h"
@@ -26,11 +28,11 @@ struct Setting {
 
 class SuiteReader : YamlReader {
  public:
-  SuiteReader(const std::filesystem::path& file, const Catalogs& catalogs, std::span<const Override> extra,
+  SuiteReader(std::string file, const Catalogs& catalogs, std::span<const Override> extra,
               std::span<const AxisOption> options)
-      : YamlReader(file.string(), "a suite"), catalogs_(catalogs), extra_(extra), options_(options) {
-    suite_.file = file;
-    suite_.name = file.stem().string();
+      : YamlReader(std::move(file), "a suite"), catalogs_(catalogs), extra_(extra), options_(options) {
+    suite_.file = this->file();
+    suite_.name = suite_.file.stem().string();
   }
 
   Suite read(const YamlValue& root) {
@@ -39,36 +41,55 @@ class SuiteReader : YamlReader {
     } else {
       for (const YamlEntry& entry : root.entries) read_entry(entry);
     }
-    if (!options_.empty() && !listed_.empty()) {
-      fail_usage("{} {}: {} lists its cases; an axis goes with axes, or with a training configuration", axis_option,
-                 options_.front().key, file());
-    }
     for (const AxisOption& option : options_) take_option(option);
-    if (suite_.config.empty()) fail_usage("{}: config: required: the YAML file of the base run", file());
-    if (!axes_.empty() && !listed_.empty()) {
-      fail_usage("{}: cases: give axes or cases, not both", file());
-    }
-    if (suite_.confidence && suite_.confidence->most_repeats < suite_.repeats) {
-      fail_usage("{}: confidence.most_repeats: expected at least repeats ({})", file(), suite_.repeats);
-    }
-    require_settings();
+    check_parts();
     label_axes();
     if (listed_.empty()) {
       reject_set_axes();
       add_factorial(0, {});
       reject_equal_values();
     } else {
-      for (const auto& [name, settings] : listed_) add_case(name, settings);
+      for (const ListedCase& item : listed_) add_case(item.name, item.settings, item.command);
     }
+    if (suite_.vary_seed) require_seed_placeholders(suite_);
     return std::move(suite_);
   }
 
- private:
   static bool is_training_configuration(const YamlValue& root) {
-    const auto is_suites = [](const YamlEntry& e) { return e.key == "config" || e.key == "axes" || e.key == "cases"; };
     const auto is_runs = [](const YamlEntry& e) { return is_section(e.key); };
-    return std::none_of(root.entries.begin(), root.entries.end(), is_suites) &&
-           std::any_of(root.entries.begin(), root.entries.end(), is_runs);
+    return !is_suite(root) && std::any_of(root.entries.begin(), root.entries.end(), is_runs);
+  }
+
+ private:
+  struct ListedCase {
+    std::string name;
+    std::vector<Setting> settings;
+    BenchCommand command;
+  };
+
+  /// Rejects parts that do not go together.
+  void check_parts() const {
+    if (!options_.empty() && !listed_.empty()) {
+      fail_usage("{} {}: {} lists its cases; an axis goes with axes, or with a training configuration", axis_option,
+                 options_.front().key, file());
+    }
+    const bool own =
+        std::any_of(listed_.begin(), listed_.end(), [](const ListedCase& item) { return item.command.text.empty(); });
+    const bool needs_base = listed_.empty() || own;
+    if (suite_.config.empty() && command_.text.empty() && needs_base) {
+      fail_usage("{}: config: required: the YAML file of the base run, or command: for another program", file());
+    }
+    if (!suite_.config.empty() && !command_.text.empty()) {
+      fail_usage("{}: command: give config or command, not both; a listed case can have a command of its own", file());
+    }
+    if (suite_.config.empty() && !extra_.empty()) {
+      fail_usage("{}: sets a key of a configuration, and a command has none", extra_.front().spelled);
+    }
+    if (!axes_.empty() && !listed_.empty()) fail_usage("{}: cases: give axes or cases, not both", file());
+    if (suite_.confidence && suite_.confidence->most_repeats < suite_.repeats) {
+      fail_usage("{}: confidence.most_repeats: expected at least repeats ({})", file(), suite_.repeats);
+    }
+    require_settings();
   }
   void take_configuration() {
     if (options_.empty()) {
@@ -102,6 +123,7 @@ class SuiteReader : YamlReader {
   }
   /// Rejects axes over what every run of a benchmark gets from it, so that their values would not differ.
   void require_settings() const {
+    if (suite_.config.empty()) return;
     constexpr std::array<std::string_view, 7> fixed{"output.dir",
                                                     "output.report",
                                                     "output.fresh",
@@ -139,6 +161,8 @@ class SuiteReader : YamlReader {
       suite_.about = as_text(entry);
     } else if (key == "config") {
       suite_.config = (suite_.file.parent_path() / as_text(entry)).lexically_normal();
+    } else if (is_command_key(key)) {
+      read_command(command_, entry, "");
     } else if (key == "set") {
       common_ = read_settings(entry);
     } else if (key == "axes") {
@@ -159,10 +183,14 @@ class SuiteReader : YamlReader {
       suite_.confidence = ConfidenceTarget{1, 1000};
       for (const YamlEntry& item : as_map(entry)) read_confidence(item);
     } else {
-      reject_unknown(entry, "",
-                     {"name", "about", "config", "set", "axes", "cases", "repeats", "seed", "vary_seed",
-                      "timeout_seconds", "steady", "confidence"});
+      reject_unknown(entry, "", suite_key_names(""));
     }
+  }
+  static bool is_command_key(const std::string& key) { return key == "command" || key == "metric" || key == "unit"; }
+  void read_command(BenchCommand& command, const YamlEntry& entry, std::string_view section) const {
+    (entry.key == "command"  ? command.text
+     : entry.key == "metric" ? command.metric
+                             : command.unit) = as_text(entry, section);
   }
   void read_steady(const YamlEntry& entry) {
     if (entry.key == "most_warmup_steps") {
@@ -172,7 +200,7 @@ class SuiteReader : YamlReader {
     } else if (entry.key == "required") {
       suite_.steady.required = as_bool(entry, "steady.");
     } else {
-      reject_unknown(entry, "steady.", {"most_warmup_steps", "drift_percent", "required"});
+      reject_unknown(entry, "steady.", suite_key_names("steady."));
     }
   }
   void read_confidence(const YamlEntry& entry) {
@@ -181,7 +209,7 @@ class SuiteReader : YamlReader {
     } else if (entry.key == "most_repeats") {
       suite_.confidence->most_repeats = as_integer(entry, 1, 1000, "confidence.");
     } else {
-      reject_unknown(entry, "confidence.", {"target_percent", "most_repeats"});
+      reject_unknown(entry, "confidence.", suite_key_names("confidence."));
     }
   }
 
@@ -210,19 +238,20 @@ class SuiteReader : YamlReader {
   }
   void read_cases(const YamlEntry& entry) {
     for (const YamlValue& item : as_list(entry, "", "a list of cases")) {
-      std::string name;
-      std::vector<Setting> settings;
+      ListedCase listed;
       for (const YamlEntry& part : item.entries) {
         if (part.key == "name") {
-          name = as_text(part, "cases.");
+          listed.name = as_text(part, "cases.");
         } else if (part.key == "set") {
-          settings = read_settings(part);
+          listed.settings = read_settings(part);
+        } else if (is_command_key(part.key)) {
+          read_command(listed.command, part, "cases.");
         } else {
-          reject_unknown(part, "cases.", {"name", "set"});
+          reject_unknown(part, "cases.", suite_key_names("cases."));
         }
       }
-      if (name.empty()) fail_usage("{}: cases: each needs a name, {{name: ..., set: {{...}}}}", at(item.line));
-      listed_.emplace_back(name, std::move(settings));
+      if (listed.name.empty()) fail_usage("{}: cases: each needs a name, {{name: ..., set: {{...}}}}", at(item.line));
+      listed_.push_back(std::move(listed));
     }
   }
 
@@ -243,7 +272,7 @@ class SuiteReader : YamlReader {
       for (std::size_t i = 0; i < settings.size(); ++i) {
         parts.push_back(fmt::format("{}={}", suite_.axes[i].label, settings[i].value));
       }
-      add_case(parts.empty() ? "base" : fmt::format("{}", fmt::join(parts, ",")), settings);
+      add_case(parts.empty() ? "base" : fmt::format("{}", fmt::join(parts, ",")), settings, {});
       return;
     }
     for (const Setting& value : axes_[axis]) {
@@ -266,24 +295,53 @@ class SuiteReader : YamlReader {
     }
     return name;
   }
-  void add_case(const std::string& name, const std::vector<Setting>& settings) {
+  /// Adds a case of the configuration, or of `command`, whose missing parts are the suite's.
+  void add_case(const std::string& name, const std::vector<Setting>& settings, const BenchCommand& command) {
     if (suite_.cases.size() >= most_cases) fail_usage("{}: more than {} cases", file(), most_cases);
+    const bool own = command.text.empty() && command_.text.empty();
+    BenchCase item = own ? make_own_case(name, settings) : make_command_case(name, settings, command);
+    item.name = name;
+    item.folder = folder_name(require_name(name));
+    if (!folders_.insert(item.folder).second) fail_usage("{}: cases: {} twice", file(), shown(name));
+    for (BenchAxis& axis : suite_.axes) {
+      const nlohmann::json& value = item.settings[axis.key];
+      if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end()) axis.values.push_back(value);
+    }
+    suite_.cases.push_back(std::move(item));
+  }
+  BenchCase make_own_case(const std::string& name, const std::vector<Setting>& settings) const {
     std::vector<Override> overrides;
     for (const Setting& s : common_) overrides.push_back({s.key, s.value, s.where});
     for (const Setting& s : settings) overrides.push_back({s.key, s.value, s.where});
     overrides.insert(overrides.end(), extra_.begin(), extra_.end());
     const LoadedConfig loaded = load_config(suite_.config, catalogs_, overrides);
     BenchCase item = case_of_config(loaded.config, fmt::format("{}: {}", file(), name));
-    item.name = name;
-    item.folder = folder_name(require_name(name));
     item.overrides = std::move(overrides);
-    if (!folders_.insert(item.folder).second) fail_usage("{}: cases: {} twice", file(), shown(name));
     for (const Setting& s : settings) item.settings[s.key] = find_key(s.key)->get(loaded.config);
-    for (BenchAxis& axis : suite_.axes) {
-      const nlohmann::json& value = item.settings[axis.key];
-      if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end()) axis.values.push_back(value);
+    return item;
+  }
+  BenchCase make_command_case(const std::string& name, const std::vector<Setting>& settings,
+                              BenchCommand command) const {
+    const std::string where = fmt::format("{}: {}", file(), name);
+    if (command.text.empty()) command.text = command_.text;
+    if (command.metric.empty()) command.metric = command_.metric;
+    if (command.unit.empty()) command.unit = command_.unit;
+    BenchCase item;
+    item.settings = nlohmann::json::object();
+    for (const Setting& s : settings) {
+      if (!has_placeholder(command, s.key)) {
+        fail_usage("{}: {} has no effect: the command has no {{{}}}", s.where, s.key, s.key);
+      }
+      command = fill_placeholder(command, s.key, s.value);
+      item.settings[s.key] = s.value;
     }
-    suite_.cases.push_back(std::move(item));
+    for (const Setting& s : common_) command = fill_placeholder(command, s.key, s.value);
+    check_command(command, where);
+    item.work = {{"command", command.text}, {"metric", command.metric}, {"unit", command.unit}};
+    item.config_hash = fmt::format("fnv1a64:{:016x}", fnv1a64(item.work.dump()));
+    item.seed = suite_.seed;
+    item.command = std::move(command);
+    return item;
   }
 
   const Catalogs& catalogs_;
@@ -292,7 +350,8 @@ class SuiteReader : YamlReader {
   Suite suite_;
   std::vector<Setting> common_;
   std::vector<std::vector<Setting>> axes_;
-  std::vector<std::pair<std::string, std::vector<Setting>>> listed_;
+  std::vector<ListedCase> listed_;
+  BenchCommand command_;
   std::set<std::string> folders_;
 };
 
@@ -342,7 +401,36 @@ Suite load_suite(const std::filesystem::path& file, const Catalogs& catalogs, st
                  std::span<const AxisOption> axes) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) fail_usage("{}: no such file", file.string());
-  return SuiteReader(file, catalogs, extra, axes).read(parse_yaml(read_file(file), file.string()));
+  return SuiteReader(file.string(), catalogs, extra, axes).read(parse_yaml(read_file(file), file.string()));
+}
+
+Suite command_suite(const BenchCommand& command, std::span<const AxisOption> axes, const Catalogs& catalogs) {
+  YamlValue root;
+  root.kind = YamlValue::Kind::map;
+  const auto add = [&](const char* key, const std::string& text) {
+    YamlValue value;
+    value.kind = YamlValue::Kind::scalar;
+    value.text = text;
+    if (!text.empty()) root.entries.push_back({key, 0, value});
+  };
+  add("name", "command");
+  add("command", command.text);
+  add("metric", command.metric);
+  add("unit", command.unit);
+  return SuiteReader("--command", catalogs, {}, axes).read(root);
+}
+
+void require_seed_placeholders(const Suite& suite) {
+  for (const BenchCase& item : suite.cases) {
+    if (item.command.text.empty() || has_placeholder(item.command, "seed")) continue;
+    fail_usage("{}: {}: the seeds vary, and the command has no {{seed}}", suite.file.string(), item.name);
+  }
+}
+
+bool is_suite(const YamlValue& root) {
+  return std::any_of(root.entries.begin(), root.entries.end(), [](const YamlEntry& e) {
+    return e.key == "config" || e.key == "axes" || e.key == "cases" || e.key == "command";
+  });
 }
 
 }  // namespace ptrain

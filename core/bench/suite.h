@@ -1,24 +1,23 @@
-// A benchmark suite from its YAML file: a base configuration, its cases, and the number of repeats.
+// A benchmark suite from its YAML file: a base configuration or a command, its cases, and the number of repeats.
 //
 //   name: flags                        # folder of the results
-//   about: what the flags do           # printed above the table
 //   config: ../resnet50.yaml           # relative to this file
 //   set: {train.steps: 40}             # for every case; dotted keys of the configuration
 //   axes:                              # full factorial over these, or
 //     amp.level: [O0, O1]
-//   cases:                             # listed cases, each with what it sets
+//   cases:                             # listed cases, each with what it sets, or with a command of its own
 //     - {name: search off, set: {flags.cudnn_exhaustive_search: false}}
+//     - {name: pytorch, command: python3 train.py, metric: 'images/s: ([0-9.]+)'}
 //   repeats: 5                         # fresh processes per case
-//   seed: 1                            # of the order of runs
-//   vary_seed: false                   # true: repeat r trains with seed + r
-//   timeout_seconds: 600               # per run
-//   steady: {most_warmup_steps: 0, drift_percent: 10}
-//   confidence: {target_percent: 1, most_repeats: 20}   # repeat until the interval of the median is this narrow
+//
+// suite_keys.h lists all keys.
 #pragma once
 
 #include "core/analysis/steady_state.h"
+#include "core/bench/command_case.h"
 #include "core/config/catalogs.h"
 #include "core/yaml/load.h"
+#include "core/yaml/yaml_tree.h"
 
 #include <nlohmann/json.hpp>
 
@@ -32,7 +31,7 @@
 namespace ptrain {
 
 struct BenchAxis {
-  std::string key;                     // of the configuration
+  std::string key;                     // of the configuration, or a placeholder of a command
   std::string label;                   // its last part, where no other axis shares it
   std::vector<nlohmann::json> values;  // typed; the first is the base for effects
 };
@@ -40,9 +39,10 @@ struct BenchAxis {
 struct BenchCase {
   std::string name;                 // "level=O1,batch_size=32", or as listed
   std::string folder;               // name made usable as a folder name
+  BenchCommand command;             // run instead of ptrain, unless its text is empty
   std::vector<Override> overrides;  // the suite's `set`, then the case's own, then the command line's
   nlohmann::json settings;          // the case's own, typed
-  nlohmann::json work;              // keys that define it and differ from the defaults, by dotted name
+  nlohmann::json work;              // keys that define it and differ from the defaults, by dotted name; or the command
   std::string config_hash;
   std::int64_t seed = 0;  // training seed at repeat 0
   bool evaluates = false;
@@ -59,8 +59,8 @@ struct Suite {
   std::string name;
   std::string about;
   std::filesystem::path file;
-  std::filesystem::path config;
-  std::vector<BenchAxis> axes;  // empty when the cases are listed
+  std::filesystem::path config;  // empty where every case is a command
+  std::vector<BenchAxis> axes;   // empty when the cases are listed
   std::vector<BenchCase> cases;
   std::int64_t repeats = 5;
   std::int64_t seed = 1;
@@ -68,6 +68,9 @@ struct Suite {
   double timeout_seconds = 600;
   SteadyRule steady;
   std::optional<ConfidenceTarget> confidence;
+
+  /// Whether a case runs ptrain.
+  bool runs_ptrain() const { return !config.empty(); }
 };
 
 /// A case with the values of `config`; the caller sets name, overrides and settings. Throws Error{usage} when it has
@@ -89,5 +92,14 @@ AxisOption parse_axis(std::string_view assignment);
 /// defaults otherwise. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
 Suite load_suite(const std::filesystem::path& file, const Catalogs& catalogs, std::span<const Override> extra = {},
                  std::span<const AxisOption> axes = {});
+
+/// A suite of one command, with an axis for each of its placeholders. Throws Error{usage}.
+Suite command_suite(const BenchCommand& command, std::span<const AxisOption> axes, const Catalogs& catalogs);
+
+/// Throws Error{usage} where seeds vary and a command has no {seed}.
+void require_seed_placeholders(const Suite& suite);
+
+/// Whether a document is a suite rather than a training configuration.
+bool is_suite(const YamlValue& root);
 
 }  // namespace ptrain

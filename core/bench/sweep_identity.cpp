@@ -11,6 +11,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A part of a command; empty for an own run.
+std::string get_text(const nlohmann::json& work, const char* part) {
+  return work.is_object() ? work.value(part, std::string()) : std::string();
+}
+
 std::string describe_config_difference(const SuiteCase& before, const BenchCase& now) {
   std::string text;
   for (const Key& key : config_keys()) {
@@ -18,6 +23,10 @@ std::string describe_config_difference(const SuiteCase& before, const BenchCase&
     const nlohmann::json fallback = default_value(key);
     const nlohmann::json earlier = before.work.value(key.name, fallback), later = now.work.value(key.name, fallback);
     if (earlier != later) add_change(text, key.name, to_text(earlier), to_text(later));
+  }
+  for (const char* part : {"command", "metric", "unit"}) {
+    const std::string earlier = get_text(before.work, part), later = get_text(now.work, part);
+    if (earlier != later) add_change(text, part, shown(earlier), shown(later));
   }
   return text.empty() ? "its configuration was different" : text;
 }

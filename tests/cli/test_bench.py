@@ -141,6 +141,31 @@ timeout_seconds: 3
     def test_too_few_runs_are_said_before_they_run(self):
         result = self.bench("--repeats", "1")
         self.assertRegex(result.stderr, r"^note: 1 run of each case is too few for an interval")
+        saved = run("baseline", "save", self.folder / "out")
+        self.assertIn("1 good run is too few for a verdict of baseline check, which takes 4 of each side", saved.stderr)
+        for repeats, line in ((3, "3 runs of each case are too few for a verdict (4 to compare two sweeps, 6 to compare"),
+                              (5, "5 runs of each case are too few for a verdict between cases of one sweep (6)"), (6, None)):
+            noted = run("validate", self.suite(SUITE.replace("repeats: 2", f"repeats: {repeats}"))).stderr
+            self.assertIn(line, noted) if line else self.assertEqual(noted, "")
+
+    def test_a_suite_is_validated_with_its_cases(self):
+        result = run("validate", self.suite())
+        self.assertIn("ok, a suite of 4 cases, 2 repeats each", result.stdout)
+        self.assertIn("level=O1,batch_size=8", result.stdout)
+        self.assert_one_line_error(run("validate", self.suite(SUITE.replace("repeats", "repeat"))), 2,
+                                   "did you mean repeats?")
+
+    def test_seeds_give_accuracy_a_mean_and_a_spread(self):
+        suite = SUITE.replace("  data.batch_size: [4, 8]\n", "").replace("eval.every_epochs: 0", "eval.every_epochs: 1")
+        self.assertEqual(self.bench("--seeds", "3", suite=suite).returncode, 0)
+        self.assertEqual(sorted(r["seed"] - min(q["seed"] for q in self.records().values())
+                                for r in self.records().values()), [0, 0, 1, 1, 2, 2])
+        for command in (["table"], ["table", "--format", "latex"], ["table", "--format", "html"]):
+            self.assertRegex(run(command[0], self.folder / "out", *command[1:]).stdout, r"0\.\d{4} (±|\$?\\pm\$?) ?0\.\d{4}")
+        page = run("table", self.folder / "out", "--format", "html").stdout
+        self.assertIn("Bands: one standard deviation", page)
+        self.assertIn("fill-opacity", page)
+        self.assert_one_line_error(self.bench("--seeds", "3", "--repeats", "3", suite=suite), 2, "--seeds")
 
 
 class Axes(BenchTest):

@@ -55,6 +55,23 @@ class ExitCodes(ProgramTest):
         keys = [entry["key"] for entry in json.loads(run("list", "keys", "--json").stdout)]
         self.assertEqual(keys, re.findall(r"(?m)^\| `([\w.]+)` \|", listed))
 
+    def test_the_documents_of_suites_are_what_the_program_lists(self):
+        listed = run("list", "keys", "bench", "--markdown").stdout
+        self.assertEqual((ROOT / "configs/bench/keys.md").read_text(), listed,
+                         "ptrain list keys bench --markdown >configs/bench/keys.md")
+        keys = [entry["key"] for entry in json.loads(run("list", "keys", "bench", "--json").stdout)]
+        self.assertEqual(keys, re.findall(r"(?m)^\| `([\w.]+)` \|", listed))
+        schema = run("schema", "suite").stdout
+        self.assertEqual((ROOT / "configs/suite.schema.json").read_text(), schema,
+                         "ptrain schema suite >configs/suite.schema.json")
+        properties = json.loads(schema)["properties"]
+        for key in keys:
+            section, _, name = key.rpartition(".")
+            inner = properties if not section else properties[section].get("items", properties[section])["properties"]
+            self.assertIn(name, inner, key)
+        for path in sorted((ROOT / "configs/bench").glob("*.yaml")):
+            self.assertEqual(path.read_text().splitlines()[0], "# yaml-language-server: $schema=../suite.schema.json", path)
+
     def test_every_data_source_is_listed_with_its_files(self):
         names = re.search(r"one of ([\w|]+)", run("list", "keys", "data.source").stdout)[1].split("|")
         text = run("list", "data").stdout
