@@ -177,6 +177,31 @@ void decide_by_margin(AccuracyChange& change, double gain, double margin) {
       margin);
 }
 
+/// Takes the verdicts back, for a difference that is not accepted.
+void refuse_verdict(CaseComparison& result) {
+  result.refused = true;
+  result.speed.verdict = Verdict::inconclusive;
+  result.speed.more_runs = 0;
+  result.speed.reason = "not comparable: see the differences listed; --allow hardware, config or data accepts them";
+  if (result.accuracy.verdict != AccuracyVerdict::not_measured) {
+    result.accuracy.verdict = AccuracyVerdict::inconclusive;
+    result.accuracy.reason = "not comparable";
+  }
+}
+
+/// Adds the machines of two benchmarks as a difference to cases whose runs left no reports that tell them apart.
+void add_machine_difference(Comparison& comparison, const RunSet& base, const RunSet& changed) {
+  if (!base.suite || !changed.suite || base.suite->machine.hash == changed.suite->machine.hash) return;
+  for (CaseComparison& item : comparison.cases) {
+    const bool known = std::any_of(item.differences.begin(), item.differences.end(),
+                                   [](const Difference& d) { return d.kind == DifferenceKind::hardware; });
+    if (known || !item.base || !item.changed) continue;
+    item.differences.push_back(
+        {DifferenceKind::hardware, "machine", base.suite->machine.name, changed.suite->machine.name});
+    if (!comparison.rule.allows(DifferenceKind::hardware)) refuse_verdict(item);
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(AccuracyVerdict verdict) {
@@ -284,15 +309,7 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
     result.speed.verdict = Verdict::inconclusive;
     result.speed.reason = "more runs fail than before, so that the others' speed decides nothing";
   }
-  if (result.refused) {
-    result.speed.verdict = Verdict::inconclusive;
-    result.speed.more_runs = 0;
-    result.speed.reason = "not comparable: see the differences listed; --allow hardware, config or data accepts them";
-    if (result.accuracy.verdict != AccuracyVerdict::not_measured) {
-      result.accuracy.verdict = AccuracyVerdict::inconclusive;
-      result.accuracy.reason = "not comparable";
-    }
-  }
+  if (result.refused) refuse_verdict(result);
   return result;
 }
 
@@ -302,6 +319,7 @@ Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule&
   comparison.notes.insert(comparison.notes.end(), left_out.begin(), left_out.end());
   if (base.cases.size() == 1 && changed.cases.size() == 1) {
     comparison.cases.push_back(compare_cases(base.cases.front(), changed.cases.front(), rule));
+    add_machine_difference(comparison, base, changed);
     return comparison;
   }
   bool common = false;
@@ -314,6 +332,7 @@ Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule&
     throw Error(ExitCode::inconclusive,
                 fmt::format("{} and {} have no case in common", comparison.base, comparison.changed));
   }
+  add_machine_difference(comparison, base, changed);
   return comparison;
 }
 

@@ -120,6 +120,14 @@ class Compare(ProgramTest):
         whole = json.loads(run("compare", *sweeps, "--format", "json").stdout)
         self.assertEqual((whole["verdict"], whole["summary"]), ("INCONCLUSIVE", "3 of 3 inconclusive: too few repeats"))
 
+    def test_runs_without_reports_are_refused_on_another_machine(self):
+        for name, day, machine in (("here", 0, None), ("there", 1, {"hash": "another", "name": "epyc"})):
+            write_sweep(self.folder / name, day, [10] * 6, machine=machine)
+        refused = run("compare", self.folder / "here", self.folder / "there")
+        self.assertEqual(refused.returncode, 5, refused.stdout)
+        self.assertRegex(refused.stdout, r"(?m)^differs, not allowed: machine: .* -> epyc$")
+        self.assertEqual(run("compare", self.folder / "here", self.folder / "there", "--allow", "hardware").returncode, 0)
+
     def test_a_page_has_the_verdict_on_top(self):
         for new, verdict, summary in (([11] * 6, "SLOWER", "2 of 2 slower"), ([9] * 6, "FASTER", "2 of 2 faster"),
                                       ([10] * 6, "SAME", "2 of 2 same")):
