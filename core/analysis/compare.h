@@ -216,7 +216,8 @@ struct ComparisonTable {
 ComparisonTable comparison_table(const Comparison& comparison);
 /// Reasons, failures and notes, a line each; what holds for several cases is said once.
 std::vector<std::string> comparison_remarks(const Comparison& comparison);
-/// Each difference of the environments and configurations once.
+/// Each difference of the environments and configurations once, without hashes; both values are empty where only a hash
+/// differs.
 std::vector<Difference> comparison_differences(const Comparison& comparison);
 
 /// For a terminal, and as markdown for a pull request: the verdict first, then the table, then the remarks.

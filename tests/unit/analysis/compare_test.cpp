@@ -253,6 +253,16 @@ TEST(Compare, ReportsTheChangeOfTheTimeToAccuracy) {
   EXPECT_FALSE(compare_cases(base, example_case("new", 10, 0.75, 4), {}).target) << "one side has no target";
 }
 
+TEST(Compare, ShowsNoHashes) {
+  Comparison comparison;
+  comparison.cases.push_back(compare_cases(example_case("base", 10), example_case("new", 10), {}));
+  comparison.cases.front().differences = {
+      {DifferenceKind::note, "choices", "chosen fnv1a64:0123456789abcdef", "chosen fnv1a64:fedcba9876543210"},
+      {DifferenceKind::note, "plan", "a fnv1a64:0123456789abcdef", "b"}};
+  const std::string text = comparison_text(comparison);
+  EXPECT_NE(text.find("differs: choices\ndiffers: plan: a -> b\n"), std::string::npos) << text;
+}
+
 TEST(Compare, FitsItsSchemaAndExitCode) {
   Comparison comparison;
   comparison.cases.push_back(compare_cases(example_case("base", 10), example_case("new", 11), {}));
