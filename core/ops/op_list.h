@@ -86,6 +86,8 @@
   OP(patch_embedding)               \
   OP(patch_embedding_grad)          \
   OP(pointwise_chain)               \
+  OP(recurrent)                     \
+  OP(recurrent_grad)                \
   OP(reduce)                        \
   OP(reshape)                       \
   OP(resize_bilinear)               \

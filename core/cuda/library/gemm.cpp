@@ -169,9 +169,9 @@ struct Gemm::Parts {
     if (has_extra(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, extra);
   }
 
-  /// Alignment of every matrix of an operand, in bytes; the matrices of a batch are contiguous.
+  /// Alignment of every matrix of an operand, in bytes; the matrices of a batch, and slices, are contiguous.
   std::uint32_t compute_alignment(std::int64_t elements, DType dtype) const {
-    if (product.batch == 1) return operand_alignment;
+    if (product.batch == 1 && !product.is_slice) return operand_alignment;
     const std::int64_t bytes = elements * static_cast<std::int64_t>(element_size(dtype));
     return std::min<std::uint32_t>(operand_alignment, static_cast<std::uint32_t>(bytes & -bytes));
   }

@@ -29,6 +29,7 @@ struct MatrixProduct {
   DType in = DType::f32;          // of left and right
   DType out = DType::f32;         // of out, bias and extra
   std::int64_t batch = 1;
+  bool is_slice = false;  // operands lie one behind the other like those of a batch, but are multiplied in turn
   float factor = 1;
   Epilogue epilogue = Epilogue::none;
 };
