@@ -6,9 +6,9 @@
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000, 4000 of slow ones)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
 #   --tidy  also runs clang-tidy over the sources, and codespell over all text
-#   --share  of what takes long and seldom finds anything, today's quarter alone: of the sources for clang-tidy, and one of
-#           four a day: fuzz targets, unit tests with sanitizers, op tests with sanitizers, the CPU backend as packages
-#           have it and the registers of CUDA kernels
+#   --share  of what takes long and seldom finds anything, today's eighth alone: of the sources for clang-tidy, and one of
+#           eight a day: fuzz targets; three groups of unit tests with sanitizers; two halves of the op tests with them;
+#           the CPU backend as packages have it; the registers of CUDA kernels
 #   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
 # While working, instead of all that:
 #   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
@@ -37,11 +37,25 @@ while (($#)); do
   shift
 done
 shares=1
-if ((share)); then shares=4; fi
-# is_due N: whether today's share is share N of 0 to 3.
+if ((share)); then shares=8; fi
+# is_due N: whether today's share is share N of 0 to 7.
 is_due() { ((today % shares == $1 % shares)); }
 variants=OFF
-if is_due 3; then variants=ON; fi
+if is_due 4; then variants=ON; fi
+# The tests that run with sanitizers today, as PROGRAM HALF: of what reads and reports, of what trains and infers, of all
+# other rooms, and of the operators.
+sanitized=()
+for room in tests/unit/*/; do
+  room=$(basename "$room")
+  case "$room" in
+    base | config | io | data | report | analysis | bench) day=1 ;;
+    runtime | train | infer) day=5 ;;
+    *) day=3 ;;
+  esac
+  if is_due $day; then sanitized+=("unit_$room 0" "unit_$room 1"); fi
+done
+if is_due 2; then sanitized+=("ops_test 0"); fi
+if is_due 6; then sanitized+=("ops_test 1"); fi
 jobs=$(nproc)
 : "${CUDAARCHS:=80-virtual}" # PTX alone: quick to compile, and every GPU from compute capability 8.0 on can run it
 export CUDAARCHS
@@ -107,14 +121,11 @@ if ((fuzz)) && is_due 0; then
   cmake --build build/asan --parallel "$jobs" --target tests/fuzz/all
   cmake --build build/asan --target fuzz_run
 fi
-if ((asan)) && { is_due 1 || is_due 2; }; then
-  checked=()
-  if is_due 1; then checked+=(unit); fi
-  if is_due 2; then checked+=(ops); fi
-  step "sanitizers: tests of ${checked[*]}"
+if ((asan && ${#sanitized[@]})); then
+  mapfile -t programs < <(printf '%s\n' "${sanitized[@]% *}" | sort -u)
+  step "sanitizers: ${programs[*]}"
   cmake --preset asan
-  # shellcheck disable=SC2046
-  cmake --build build/asan --parallel "$jobs" --target $(printf 'tests/%s/all ' "${checked[@]}")
+  cmake --build build/asan --parallel "$jobs" --target "${programs[@]}"
   # The largest first. Excludes runs of many steps that compare losses, and hundreds of random samples: shorter tests
   # run the same code.
   export -f run_half
@@ -125,9 +136,9 @@ if ((asan)) && { is_due 1 || is_due 2; }; then
   GTEST_FILTER+=':ParameterGroupsTraining.UpdatesMadeEarly*:PackedText.DropoutLearns*:Training.ResNetLearns*'
   GTEST_FILTER+=':Training.TheMemoryPlan*:Weights.OfTheBodyAlone*:Deployment.NetworksWithLayerNorms*:Deployment.ResNets*'
   export GTEST_FILTER
-  # shellcheck disable=SC2010,SC2012,SC2016
-  ls -S build/asan/bin/* | grep -E "/($(IFS='|' && echo "${checked[*]}"))_" | sed 'p' | awk '{ print $0, NR % 2 }' |
-    xargs -n 2 -P "$jobs" bash -c 'run_half "$1" "$2"' -
+  # shellcheck disable=SC2016
+  (cd build/asan/bin && for test in "${sanitized[@]}"; do echo "$(stat -c %s "${test% *}") $test"; done) | sort -rn |
+    cut -d ' ' -f 2- | xargs -n 2 -P "$jobs" bash -c 'run_half "build/asan/bin/$1" "$2"' -
   unset GTEST_FILTER LSAN_OPTIONS
 fi
 if ((tidy)); then
@@ -174,7 +185,7 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   cmake --build build/cuda --parallel "$jobs" \
     --target ptrain libptrain device_test cuda_registry_test plans_test emulated_device_test checked_device_test emulated_ptrain
   longest='^$'
-  is_due 3 || longest='^kernel_resources$'
+  is_due 7 || longest='^kernel_resources$'
   ctest --test-dir build/cuda -L cuda -E "$longest" --parallel "$jobs" --output-on-failure --progress
 fi
 step "all tests"
