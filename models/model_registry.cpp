@@ -4,6 +4,7 @@
 #include "core/config/config_enums.h"
 #include "core/data/factory.h"
 #include "core/data/sources.h"
+#include "models/gru4rec.h"
 #include "models/lora.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
@@ -123,6 +124,10 @@ std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
 
+std::unique_ptr<Model> gru4rec(const Config& config, const DatasetInfo& data) {
+  return make_gru4rec(gru4rec_spec(config, data));
+}
+
 template <LlamaForm form>
 std::unique_ptr<Model> llama(const Config& config, const DatasetInfo& data) {
   return make_llama(llama_spec(form, config, data));
@@ -139,6 +144,12 @@ using Keys = std::vector<std::string>;
 ModelEntry wide_deep_entry() {
   const Keys keys{"model.hash_buckets", "model.embedding_size"};
   return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, {"clicks"}, MainWork::products, "ptrain"};
+}
+
+ModelEntry gru4rec_entry() {
+  const Keys keys{"model.embedding_size", "model.dropout", "model.vocab_size", "data.max_length"};
+  return {"gru4rec", {"GRU4Rec"},   "GRU4Rec",          DataKind::tokens,
+          keys,      {"next_item"}, MainWork::products, "GRU4Rec_PyTorch_Official"};
 }
 
 ModelEntry fcn_entry() {
@@ -269,6 +280,7 @@ const std::vector<Row>& model_rows() {
       {mask_rcnn_entry("maskrcnn_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        mask_rcnn<mask_rcnn_tiny_spec>},
       {wide_deep_entry(), wide_deep},
+      {gru4rec_entry(), gru4rec},
       {gpt2_entry(), gpt2},
       {llama_entry(LlamaForm::llama, {"SmolLM2"}, "Llama"), llama<LlamaForm::llama>},
       {llama_entry(LlamaForm::qwen2, {}, "Qwen"), llama<LlamaForm::qwen2>},

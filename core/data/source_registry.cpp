@@ -179,6 +179,14 @@ std::vector<DataSourceRow> other_rows() {
                      train_file},
         .targets = {}},
        open_chat},
+      {{.name = "sessions",
+        .gives = {tokens},
+        .help = "session logs, CSV with a header session_id, item_id and, where rows are not in order, time: "
+                "data.train_file and data.dev_file in data.path; each item's next one is learnt",
+        .keys = split_file_keys,
+        .required = {train_file},
+        .targets = {}},
+       open_sessions},
       {{.name = "criteo",
         .gives = {table},
         .help = "click logs in Criteo's form, a label, 13 integers and 26 hexadecimal words a line: "

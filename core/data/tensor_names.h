@@ -46,6 +46,8 @@ inline constexpr const char* rng = "rng";                      // i64 [3] = {see
 inline constexpr const char* loss = "loss";      // f32 []
 inline constexpr const char* logits = "logits";  // [N,classes]; values [N,1]; one logit of two classes [N,1]; language
                                                  // models [N,S,ids], deployed [N,ids] of the token after each text
+inline constexpr const char* target_ranks =
+    "target_ranks";  // f32 [N,S], in evaluation: how many items score as high as the next one, itself included
 inline constexpr const char* auxiliary = "auxiliary";            // as logits, from intermediate features, in training
 inline constexpr const char* class_logits = "class_logits";      // [N,A,classes] of anchors A
 inline constexpr const char* box_deltas = "box_deltas";          // [N,A,4], boxes relative to anchors

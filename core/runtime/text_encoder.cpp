@@ -8,7 +8,7 @@ namespace ptrain {
 
 std::unique_ptr<Tokenizer> open_vocabulary(const ModelArtifact& model) {
   if (!model.has_vocabulary()) {
-    fail("{}: has no {}: it was trained on synthetic text and cannot read other text", model.folder.string(),
+    fail("{}: has no {}: it was trained on synthetic tokens or on items, and cannot read text", model.folder.string(),
          model_files::vocabulary);
   }
   std::unique_ptr<Tokenizer> tokenizer =

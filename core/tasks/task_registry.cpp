@@ -5,6 +5,7 @@
 #include "core/tasks/detection/detection.h"
 #include "core/tasks/detection/instance_segmentation.h"
 #include "core/tasks/language_model/language_model.h"
+#include "core/tasks/next_item/next_item.h"
 #include "core/tasks/regression/regression.h"
 #include "core/tasks/segmentation/segmentation.h"
 
@@ -30,6 +31,7 @@ constexpr Row rows[] = {
     {"classification", make<Classification>},
     {"regression", make<Regression>},
     {"language_model", make<LanguageModel>},
+    {"next_item", make<NextItem>},
     {"clicks", make<Clicks>},
     {"segmentation", make<Segmentation>},
     {"detection", make<Detection>},

@@ -11,6 +11,7 @@
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/detection/detection_metrics.h"
+#include "models/gru4rec.h"
 #include "models/lora.h"
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
@@ -58,6 +59,14 @@ Gpt2Spec get_gpt2_spec(const nlohmann::json& json) {
   Gpt2Spec spec;
   read_sizes(json, spec);
   spec.dropout = 0;
+  return spec;
+}
+
+Gru4RecSpec get_gru4rec_spec(const nlohmann::json& json) {
+  Gru4RecSpec spec;
+  spec.items = json.at("bert").at("vocab_size");
+  spec.units = json.at("bert").at("hidden");
+  spec.max_length = json.at("size");
   return spec;
 }
 
@@ -118,6 +127,7 @@ std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
     return json.contains("found") ? make_mask_detector(config, data) : ptrain::make_model(config, data);
   }
   if (network == "gpt2") return make_gpt2(get_gpt2_spec(json));
+  if (network == "gru4rec") return make_gru4rec(get_gru4rec_spec(json));
   if (const auto form = choice_from_name<LlamaForm>(network)) {
     return make_llama(get_llama_spec(*form, json, padding));
   }

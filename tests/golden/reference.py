@@ -111,12 +111,14 @@ CASES = {case.name: case for case in (
          model="gpt2", lora={"r": 9, "lora_alpha": 6, "use_rslora": True, "target_modules": "all-linear"}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
+    Case("gru4rec", 4, 16, 1, {**ADAMW, "lr": 1e-3}, {"hidden": 24, "vocab_size": 211}),
     Case("wide_deep", 16, 1, 2, {**ADAMW, "lr": 0.01, "weight_decay": 0.0},
          clicks={"numbers": 13, "categories": 26, "hash_buckets": 1000, "embedding_size": 9}),
 )}
 
 
-LLAMAS = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}  # their sequences have lengths, unlike GPT-2's blocks
+LLAMAS = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
+WITH_LENGTHS = {*LLAMAS, "gru4rec"}  # of whose sequences each token's next one is learnt; GPT-2's blocks have none
 TOKEN_TYPES = {"ernie": 4, "roberta": 1}
 ROBERTA_FIRST_POSITION = 2
 
@@ -246,8 +248,11 @@ def batches(case):
 
 
 def text_model(case):
-    import transformers
     sizes = case.bert
+    if case.network == "gru4rec":
+        import session_network
+        return session_network.Gru4Rec(sizes["vocab_size"], sizes["hidden"])
+    import transformers
     if case.network == "gpt2":
         return transformers.GPT2LMHeadModel(transformers.GPT2Config(
             vocab_size=sizes["vocab_size"], n_embd=sizes["hidden"], n_layer=sizes["layers"], n_head=sizes["heads"],
@@ -365,6 +370,8 @@ def get_logits(case, model, batch, step, dtype):
         return model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
     if case.network == "gpt2":  # blocks have no padding
         return model(input_ids=batch["input_ids"][step].long()).logits
+    if case.network == "gru4rec":
+        return model(batch["input_ids"][step].long())
     if case.network in LLAMAS:  # padding follows, so that no token reads it
         return model(input_ids=batch["input_ids"][step].long(), use_cache=False).logits
     if case.bert:
@@ -458,7 +465,7 @@ def get_loss(case, model, batch, step, dtype):
     if case.network == "gpt2":  # not transformers' own loss, which is of logits in fp32
         ids = batch["input_ids"][step].long()
         return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
-    if case.network in LLAMAS:
+    if case.network in WITH_LENGTHS:
         ids = batch["input_ids"][step].long()
         beyond = torch.arange(1, case.size)[None, :] >= batch["lengths"][step][:, None]
         following = ids[:, 1:].masked_fill(beyond, IGNORED)

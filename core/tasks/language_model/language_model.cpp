@@ -24,6 +24,7 @@ std::vector<Loss> LanguageModel::add_losses(Graph& graph, Mode mode) const {
   const ValueId logits = require_output(graph, tensor_names::logits);
   const Shape shape = graph.desc(logits).shape;
   const ValueId next = graph.add_input(tensor_names::next_tokens, {DType::i32, Shape{shape.count() / shape[-1]}});
+  if (mode == Mode::evaluation) add_measures(graph, logits, next);
   const auto op = std::make_shared<SoftmaxCrossEntropy>(options(mode).label_smoothing);
   return {{"cross_entropy", graph.add(tensor_names::loss, op, {logits, next})}};
 }

@@ -5,7 +5,7 @@
 
 namespace ptrain {
 
-class LanguageModel final : public Task {
+class LanguageModel : public Task {
  public:
   using Task::Task;
 
@@ -23,6 +23,11 @@ class LanguageModel final : public Task {
   bool weighs_targets() const override { return true; }
   /// Sets each row's targets to its tokens, shifted by one; of chats, to those that are learnt.
   void collate(Batch& batch) const override;
+
+ private:
+  /// Adds to an evaluated graph what metrics read besides the loss, from logits [N, S, vocabulary] and next tokens
+  /// [N * S]; may replace the graph's outputs by it.
+  virtual void add_measures(Graph& /*graph*/, ValueId /*logits*/, ValueId /*next*/) const {}
 };
 
 }  // namespace ptrain

@@ -1,7 +1,9 @@
+#include "core/data/tensor_names.h"
 #include "core/report/json_file.h"
 #include "core/tasks/classification/classification_metrics.h"
 #include "core/tasks/find_metric.h"
 #include "core/tasks/language_model/language_model_metrics.h"
+#include "core/tasks/next_item/next_item_metrics.h"
 #include "core/tasks/regression/regression_metrics.h"
 #include "core/tasks/task_registry.h"
 #include "tests/error_message.h"
@@ -224,6 +226,21 @@ TEST(Metrics, OfRunningTextArePerplexityAndLoss) {
   EXPECT_DOUBLE_EQ(get_value(all, "perplexity"), std::exp(2.5));
   EXPECT_DOUBLE_EQ(get_value(all, "loss"), 2.5);
   EXPECT_FALSE(all.evaluation().primary()->higher_is_better);
+}
+
+TEST(Metrics, OfNextItemsAreRecallAndReciprocalRank) {
+  Batch batch = make_batch(2), scores;
+  batch.add(tensor_names::next_tokens, {4}, std::vector<std::int32_t>{7, 8, 9, -1, 1, 0, -1, -1});
+  scores.add(tensor_names::target_ranks, {4}, std::vector<float>{1, 20, 21, 1, 4, 0, 1, 1});
+  NextItemMetrics metrics;
+  metrics.add_batch(batch, 2.0, scores);
+  NextItemMetrics all;
+  all.merge(metrics.state());
+  EXPECT_EQ(all.samples(), 2);
+  EXPECT_DOUBLE_EQ(get_value(all, "recall_at_20"), 3.0 / 5);
+  EXPECT_DOUBLE_EQ(get_value(all, "mrr_at_20"), (1 + 1.0 / 20 + 1.0 / 4) / 5);
+  EXPECT_DOUBLE_EQ(get_value(all, "loss"), 2.0);
+  EXPECT_FALSE(get_figure(NextItemMetrics(), "recall_at_20"));
 }
 
 TEST(Metrics, HaveTheirOwnErrorsWhereThereAreFormulas) {

@@ -1,0 +1,21 @@
+// The next item of a session, from those before it: what a language model learns, measured as recommendations are.
+#pragma once
+
+#include "core/tasks/language_model/language_model.h"
+
+namespace ptrain {
+
+class NextItem final : public LanguageModel {
+ public:
+  using LanguageModel::LanguageModel;
+
+  std::string_view name() const override { return "next_item"; }
+  std::vector<MetricInfo> metrics(std::int64_t classes) const override;
+  std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
+
+ private:
+  /// Replaces the scores of all items, far more than metrics need, by the ranks of those that came next.
+  void add_measures(Graph& graph, ValueId logits, ValueId next) const override;
+};
+
+}  // namespace ptrain

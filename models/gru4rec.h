@@ -1,0 +1,24 @@
+// GRU4Rec (Hidasi et al. 2016, Hidasi and Karatzoglou 2018) for the next item of a session: an item's row of a table, a
+// GRU, and products with the rows of all items. Variables have the names of the authors' PyTorch code.
+#pragma once
+
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "models/blocks.h"
+
+namespace ptrain {
+
+struct Gru4RecSpec {
+  std::int64_t items = 10'000;
+  std::int64_t units = 100;  // of the GRU, and of an item's row
+  std::int64_t max_length = 20;
+  float dropout = 0;  // of the GRU's states
+};
+
+/// The spec for a configuration and data.
+Gru4RecSpec gru4rec_spec(const Config& config, const DatasetInfo& data);
+
+/// Reads sessions of item numbers, padded at their ends to spec.max_length; scores are of all items after each.
+std::unique_ptr<Model> make_gru4rec(const Gru4RecSpec& spec);
+
+}  // namespace ptrain
