@@ -116,18 +116,26 @@ bool are_equal_throughout(const Quality& a, const Quality& b) {
   return std::all_of(a.values.begin(), a.values.end(), same) && std::all_of(b.values.begin(), b.values.end(), same);
 }
 
-/// First metric that base has and changed lacks; empty: none.
-std::string find_lost_metric(const Runs& base, const Runs& changed) {
-  const auto measured = [](const Runs& runs, const std::string& name) {
-    return std::any_of(runs.begin(), runs.end(), [&](const MeasuredRun* run) {
-      const std::optional<Evaluation>& evaluation = run->record.figures->evaluation;
-      return evaluation && evaluation->find(name) != nullptr;
-    });
-  };
+/// How many runs have a value of that metric.
+std::size_t count_measured(const Runs& runs, const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::count_if(runs, [&](const MeasuredRun* run) {
+    const std::optional<Evaluation>& evaluation = run->record.figures->evaluation;
+    const MetricValue* metric = evaluation ? evaluation->find(name) : nullptr;
+    return metric != nullptr && metric->value;
+  }));
+}
+
+/// The first metric that a smaller share of the changed runs has than of base: what a mean over the others says is of
+/// the runs that went well. Empty: none.
+std::string explain_lost_metric(const Runs& base, const Runs& changed) {
   for (const MeasuredRun* run : base) {
     if (!run->record.figures->evaluation) continue;
     for (const MetricValue& metric : run->record.figures->evaluation->metrics) {
-      if (metric.value && !measured(changed, metric.name)) return metric.name;
+      const std::size_t before = count_measured(base, metric.name), after = count_measured(changed, metric.name);
+      if (after * base.size() >= before * changed.size()) continue;
+      if (after == 0) return fmt::format("not comparable: {} was measured on base only", metric.name);
+      return fmt::format("not comparable: {} was measured in {} of {} runs of new, in {} of {} of base", metric.name,
+                         after, changed.size(), before, base.size());
     }
   }
   return {};
@@ -147,8 +155,7 @@ std::string explain_incomparable(const Quality& before, const Quality& after, co
     return fmt::format("not comparable: the primary metric of base is {}, that of new is {}", before.metric->name,
                        after.metric->name);
   }
-  const std::string lost = find_lost_metric(base, changed);
-  return lost.empty() ? lost : fmt::format("not comparable: {} was measured on base only", lost);
+  return explain_lost_metric(base, changed);
 }
 
 /// Half the width of the interval of the change; absent where there is no estimate of the error.

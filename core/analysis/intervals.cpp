@@ -134,7 +134,7 @@ Interval centre_interval(std::span<const double> values, double confidence) {
 double counting_error(double part, std::int64_t samples) {
   const double n = static_cast<double>(std::max<std::int64_t>(samples, 0)) + 4;
   const double centre = (part * (n - 4) + 2) / n;
-  return centre * (1 - centre) / n;
+  return std::max(0.0, centre * (1 - centre)) / n;  // of a fraction above 1, which a broken report has, too
 }
 
 std::int64_t fewest_pairs(double confidence) {

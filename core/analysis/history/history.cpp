@@ -278,6 +278,30 @@ std::vector<FailureChange> find_failure_changes(std::span<const SavedSweep> swee
   return changes;
 }
 
+/// None where as many of the newest baseline's runs have an accuracy as ever.
+std::optional<LostAccuracy> find_lost_accuracy(const CaseHistory& item) {
+  const auto count = [](const CaseAt& at) {
+    return std::ranges::count_if(at.runs, [](const MeasuredRun* run) { return find_primary_metric(*run) != nullptr; });
+  };
+  const auto share = [&](const CaseAt& at) {
+    return static_cast<double>(count(at)) / static_cast<double>(at.runs.size());
+  };
+  double most = 0;
+  for (const CaseAt& at : item.at) most = std::max(most, share(at));
+  auto first = item.at.end();
+  while (first != item.at.begin() && share(first[-1]) < most) --first;
+  if (first == item.at.end() || first == item.at.begin()) return std::nullopt;
+  const CaseAt& last = first[-1];
+  LostAccuracy lost{item.suite,  item.machine,
+                    item.name,   first->sweep->record.label,
+                    count(last), static_cast<std::int64_t>(last.runs.size())};
+  for (; first != item.at.end(); ++first) {
+    lost.after += count(*first);
+    lost.runs_after += static_cast<std::int64_t>(first->runs.size());
+  }
+  return lost;
+}
+
 /// When the sweep labelled `label` was measured.
 std::string find_time(std::span<const SavedSweep> sweeps, const std::string& label) {
   if (label.empty()) return {};
@@ -302,7 +326,8 @@ const HistoryChange* HistorySeries::regression() const {
 ExitCode History::outcome() const {
   const auto is_worse = [](const HistorySeries& s) { return s.regression() != nullptr; };
   const auto is_decided = [](const HistorySeries& s) { return s.decided(); };
-  if (!failures.empty() || std::any_of(series.begin(), series.end(), is_worse)) return ExitCode::regressed;
+  if (!failures.empty() || !lost.empty() || std::any_of(series.begin(), series.end(), is_worse))
+    return ExitCode::regressed;
   return std::any_of(series.begin(), series.end(), is_decided) ? ExitCode::ok : ExitCode::inconclusive;
 }
 
@@ -312,6 +337,8 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
   const MachineNames machines = make_machine_names(sweeps);
   std::vector<std::vector<const SavedSweep*>> measured;
   for (const CaseHistory& item : collect_case_histories(sweeps, machines, history.notes)) {
+    const std::optional<LostAccuracy> lost = find_lost_accuracy(item);
+    if (lost && find_time(sweeps, lost->since) >= since) history.lost.push_back(*lost);
     const auto add = [&](Response response, const std::optional<MetricInfo>& metric) {
       HistorySeries series = make_series(item, response, metric, measured.emplace_back());
       history.series.push_back(std::move(series));

@@ -101,19 +101,39 @@ struct HistorySeries {
   }
 };
 
+/// From the baseline labelled `since` on, fewer of a case's good runs have their accuracy than before.
+struct LostAccuracy {
+  std::string suite, machine, case_name;
+  std::string since;
+  std::int64_t before = 0, runs_before = 0;  // runs with an accuracy, and all, at the last baseline that had them
+  std::int64_t after = 0, runs_after = 0;    // of `since` and later baselines
+
+  void describe(Fields& field) {
+    field("suite", suite, "");
+    field("machine", machine, "");
+    field("case", case_name, "");
+    field("since", since, "label of the first baseline at which fewer runs have their accuracy");
+    field("before", before, "runs with an accuracy at the baseline before it");
+    field("runs_before", runs_before, "good runs of that baseline");
+    field("after", after, "runs with an accuracy at it and later baselines");
+    field("runs_after", runs_after, "good runs of these");
+  }
+};
+
 struct History {
   std::string folder;
   HistoryRule rule;
   std::vector<HistorySeries> series;         // by suite and machine, then case
   std::vector<FailureChange> failures = {};  // cases that fail more often than before, from HistoryRule::since on
+  std::vector<LostAccuracy> lost = {};       // likewise
   std::vector<std::string> notes = {};
 
-  /// regressed when the newest change of any series is a regression or a case fails more often, else inconclusive when
-  /// no series has enough points, else ok.
+  /// regressed when the newest change of any series is a regression, a case fails more often or lost its accuracy, else
+  /// inconclusive when no series has enough points, else ok.
   ExitCode outcome() const;
 
   void describe(Fields& field) {
-    field.document("ptrain.history/2", "History of a suite over its baselines, and where its figures changed.");
+    field.document("ptrain.history/3", "History of a suite over its baselines, and where its figures changed.");
     field("folder", folder, "");
     field("threshold_percent", rule.threshold_percent, "smaller changes of speed and memory are left out");
     field("accuracy_points", rule.accuracy_points,
@@ -122,6 +142,7 @@ struct History {
     field("since", rule.since, "label; empty: none");
     field("series", series, "");
     field("failures", failures, "cases with clearly more failed runs than before");
+    field("lost_accuracy", lost, "cases of which fewer good runs have an accuracy than before");
     field("notes", notes, "what is missing, and why");
   }
 };

@@ -128,6 +128,11 @@ std::vector<std::string> remarks(const History& history) {
                                 change.since, change.after.failed, change.after.runs, change.before.failed,
                                 change.before.runs, change.after.example));
   }
+  for (const LostAccuracy& lost : history.lost) {
+    lines.push_back(fmt::format("REGRESSION: {}: from {} on {} of {} good runs have an accuracy, {} of {} before",
+                                lost.case_name, lost.since, lost.after, lost.runs_after, lost.before,
+                                lost.runs_before));
+  }
   const std::vector<std::string> short_ones = list_shortfalls(history);
   lines.insert(lines.end(), short_ones.begin(), short_ones.end());
   std::int64_t after = 0;

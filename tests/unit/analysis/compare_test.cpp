@@ -207,6 +207,22 @@ TEST(Compare, DoesNotCompareDifferentMetrics) {
   EXPECT_NE(fewer.reason.find("top5 was measured on base only"), std::string::npos) << fewer.reason;
 }
 
+TEST(Compare, DoesNotCompareTheRunsThatStillHaveTheirAccuracyAlone) {
+  const MeasuredCase base = example_case("case", 10, 0.9, 8);
+  for (const bool all_of_it : {true, false}) {
+    MeasuredCase changed = base;
+    for (std::size_t run = 0; run < 7; ++run) {
+      std::optional<Evaluation>& evaluation = changed.runs[run].record.figures->evaluation;
+      all_of_it ? evaluation.reset() : evaluation->metrics[2].value.reset();
+    }
+    const AccuracyChange gone = test_accuracy(base, changed);
+    EXPECT_EQ(gone.verdict, AccuracyVerdict::inconclusive);
+    EXPECT_EQ(gone.reason, fmt::format("not comparable: {} was measured in 1 of 8 runs of new, in 8 of 8 of base",
+                                       all_of_it ? "top1" : "loss"));
+    EXPECT_TRUE(test_accuracy(changed, base).compared) << "more than before is not lost";
+  }
+}
+
 TEST(Compare, NamesTheMetricThatGotWorse) {
   const MetricValue perplexity = example_metric("perplexity", "perplexity", MetricKind::amount, {});
   Comparison comparison;

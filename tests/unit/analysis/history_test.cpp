@@ -259,5 +259,26 @@ TEST(FailureChange, IsFoundWhereMoreRunsFail) {
   EXPECT_EQ(history.outcome(), ExitCode::regressed);
 }
 
+TEST(History, RunsThatLostTheirAccuracyAreARegression) {
+  std::vector<SavedSweep> sweeps = get_sweeps(5);
+  EXPECT_TRUE(find_history("folder", sweeps, {}).lost.empty());
+  const auto lose = [&](std::size_t day, std::size_t run) {
+    sweeps[day].runs.cases.front().runs[run].record.figures->evaluation->metrics.front().value.reset();
+  };
+  lose(1, 0);  // and found again
+  EXPECT_TRUE(find_history("folder", sweeps, {}).lost.empty());
+  for (std::size_t run = 0; run < 3; ++run) lose(3, run);
+  lose(4, 1);
+  const History history = find_history("folder", sweeps, {});
+  ASSERT_EQ(history.lost.size(), 1u);
+  const LostAccuracy& lost = history.lost.front();
+  EXPECT_EQ(lost.since, "v3");
+  EXPECT_EQ(std::tuple(lost.before, lost.runs_before, lost.after, lost.runs_after), std::tuple(3, 3, 2, 6));
+  EXPECT_EQ(history.outcome(), ExitCode::regressed);
+  HistoryRule later;
+  later.since = "v4";
+  EXPECT_TRUE(find_history("folder", sweeps, later).lost.empty());
+}
+
 }  // namespace
 }  // namespace ptrain
