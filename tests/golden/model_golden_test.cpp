@@ -175,9 +175,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"deeplabv3_resnet50", Fusion::full}, Case{"minilm", Fusion::full},
                       Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full},
                       Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off},
-                      Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full},
-                      Case{"llama", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
-                      Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full}, Case{"llama_lora", Fusion::off},
+                      Case{"gru4rec", Fusion::full}, Case{"gru4rec", Fusion::off}, Case{"gpt2", Fusion::full},
+                      Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full}, Case{"llama", Fusion::off},
+                      Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full}, Case{"qwen3", Fusion::off},
+                      Case{"llama_lora", Fusion::full}, Case{"llama_lora", Fusion::off},
                       Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
     testing::case_name);
 
