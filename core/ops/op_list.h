@@ -45,6 +45,8 @@
   OP(conv2d_grad_bias)              \
   OP(conv2d_grad_input)             \
   OP(conv2d_grad_weight)            \
+  OP(cross_attention)               \
+  OP(cross_attention_grad)          \
   OP(detect_objects)                \
   OP(detect_regions)                \
   OP(dropout)                       \

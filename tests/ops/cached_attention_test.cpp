@@ -98,6 +98,43 @@ TEST(AppendCache, WritesKeysAndValuesAtTheirPositionsAndNothingElse) {
   }
 }
 
+TEST(AppendCache, TakesKeysAndValuesWithoutQueries) {
+  std::vector<HostTensor> inputs = make_inputs(texts, DType::f32, DType::f32), alone = inputs;
+  const auto tokens = static_cast<std::size_t>(inputs[Input::qkv].desc.shape[0]);
+  alone[Input::qkv] =
+      tensor(DType::f32, Shape{static_cast<std::int64_t>(tokens), 64}, std::vector<double>(tokens * 64));
+  for (std::size_t t = 0; t < tokens; ++t) {
+    std::copy_n(inputs[Input::qkv].values.begin() + static_cast<std::ptrdiff_t>(t * 160 + 96), 64,
+                alone[Input::qkv].values.begin() + static_cast<std::ptrdiff_t>(t * 64));
+  }
+  run_op(std::make_shared<AppendCache>(texts.attributes), inputs);
+  run_op(std::make_shared<AppendCache>(texts.attributes), alone);
+  EXPECT_EQ(alone[Input::keys].values, inputs[Input::keys].values);
+  EXPECT_EQ(alone[Input::values].values, inputs[Input::values].values);
+}
+
+/// As beams of a search do that continue another beam.
+TEST(AppendCache, CopiesThePastOfAnotherSlotBefore) {
+  const Problem beams{{2, 2}, 16, 20, {0, 1, 2}, {4, 4, 7}, {1, 1, 1}};
+  for (const DType cache_dtype : {DType::f32, DType::bf16}) {
+    std::vector<HostTensor> inputs = make_inputs(beams, DType::f32, cache_dtype), plain = inputs;
+    const auto op = std::make_shared<AppendCache>(beams.attributes);
+    const auto at = [](std::size_t slot) { return static_cast<std::ptrdiff_t>(slot * 2 * 20 * 16); };
+    for (const Input cache : {Input::keys, Input::values}) {  // as if slot 1 had the past of slot 0
+      for (const std::size_t head : {0, 1}) {
+        const auto offset = static_cast<std::ptrdiff_t>(head * 20 * 16);
+        const auto first = plain[cache].values.begin() + at(0) + offset;
+        std::copy_n(first, 4 * 16, plain[cache].values.begin() + at(1) + offset);
+      }
+    }
+    inputs.push_back(tensor(DType::i32, Shape{3}, {0, 0, 2}));
+    run_op(op, inputs);
+    run_op(op, plain);
+    EXPECT_EQ(inputs[Input::keys].values, plain[Input::keys].values);
+    EXPECT_EQ(inputs[Input::values].values, plain[Input::values].values);
+  }
+}
+
 void check(const Problem& p, DType dtype, DType cache_dtype) {
   check_op({.op = std::make_shared<CachedAttention>(p.attributes),
             .inputs = make_inputs(p, dtype, cache_dtype),
@@ -108,6 +145,20 @@ TEST(CachedAttention, AgreesWithReferenceInEveryDtype) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     for (const DType cache_dtype : {DType::f32, DType::bf16, DType::f16}) check(texts, dtype, cache_dtype);
   }
+}
+
+/// As of a decoder whose keys are an encoder's.
+TEST(CachedAttention, TakesQueriesAlone) {
+  std::vector<HostTensor> inputs = make_inputs(texts, DType::f32, DType::f32), alone = inputs;
+  const auto tokens = static_cast<std::size_t>(inputs[Input::qkv].desc.shape[0]);
+  alone[Input::qkv] =
+      tensor(DType::f32, Shape{static_cast<std::int64_t>(tokens), 96}, std::vector<double>(tokens * 96));
+  for (std::size_t t = 0; t < tokens; ++t) {
+    std::copy_n(inputs[Input::qkv].values.begin() + static_cast<std::ptrdiff_t>(t * 160), 96,
+                alone[Input::qkv].values.begin() + static_cast<std::ptrdiff_t>(t * 96));
+  }
+  const auto op = std::make_shared<CachedAttention>(texts.attributes);
+  EXPECT_EQ(run_op(op, alone)[0].values, run_op(op, inputs)[0].values);
 }
 
 TEST(CachedAttention, TakesHeadsOfAnyDepthAndLengthsAroundTheChunks) {

@@ -48,6 +48,18 @@ TEST(RotaryTable, CountsPositionsFromTheStartOfEverySequence) {
   expect_table(attributes, {packed, get_offsets(lengths)}, get_positions(lengths, 80));
 }
 
+TEST(RotaryTable, MayHaveTheSinesFirst) {
+  const std::vector<HostTensor> inputs{tensor(DType::i32, Shape{1, 9}, std::vector<double>(9))};
+  std::vector<HostTensor> plain_inputs = inputs, other_inputs = inputs;
+  const std::vector<HostTensor> plain =
+      run_op(std::make_shared<RotaryTable>(RotaryAttributes{.depth = 8}), plain_inputs);
+  const std::vector<HostTensor> other =
+      run_op(std::make_shared<RotaryTable>(RotaryAttributes{.depth = 8, .sines_first = true}), other_inputs);
+  for (std::size_t i = 0; i < plain[0].values.size(); ++i) {
+    EXPECT_EQ(other[0].values[i / 8 * 8 + (i + 4) % 8], plain[0].values[i]);
+  }
+}
+
 TEST(RotaryTable, ContinuesSequences) {
   const RotaryAttributes attributes{.depth = 10, .theta = 500};
   expect_table(attributes,

@@ -19,6 +19,7 @@ class RotaryTableKernel final : public Kernel {
  public:
   explicit RotaryTableKernel(const KernelContext& context)
       : frequencies_(rotary_frequencies(context.op_as<RotaryTable>().attrs())),
+        sines_first_(context.op_as<RotaryTable>().attrs().sines_first),
         tokens_(context.outputs[0].shape[0]),
         sequences_(context.inputs.size() > Op::offsets ? context.inputs[Op::offsets].shape[0] - 1 : 1) {}
 
@@ -29,11 +30,13 @@ class RotaryTableKernel final : public Kernel {
     parallel_for(tokens_, token_grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t t = begin; t < end; ++t) {
         const auto position = static_cast<float>(std::max<std::int64_t>(places.position(t), 0));
-        float* row = table + 2 * t * pairs;
+        float* const row = table + 2 * t * pairs;
+        float* const cosines = sines_first_ ? row + pairs : row;
+        float* const sines = sines_first_ ? row : row + pairs;
         for (std::int64_t i = 0; i < pairs; ++i) {
           const float angle = position * frequencies_[static_cast<std::size_t>(i)];
-          row[i] = std::cos(angle);
-          row[pairs + i] = std::sin(angle);
+          cosines[i] = std::cos(angle);
+          sines[i] = std::sin(angle);
         }
       }
     });
@@ -41,6 +44,7 @@ class RotaryTableKernel final : public Kernel {
 
  private:
   std::vector<float> frequencies_;
+  bool sines_first_;
   std::int64_t tokens_, sequences_;
 };
 

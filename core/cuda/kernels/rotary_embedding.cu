@@ -11,7 +11,7 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr int most_pairs = 256;
+constexpr int most_pairs = 512;
 
 /// A kernel's argument.
 struct Frequencies {
@@ -20,12 +20,12 @@ struct Frequencies {
 
 __global__ void __launch_bounds__(block_threads)
     rotary_table_kernel(std::int64_t tokens, std::int64_t pairs, SequencePlaces places, Frequencies frequencies,
-                        float* table) {
+                        bool sines_first, float* table) {
   for (std::int64_t i = grid_thread(); i < tokens * pairs; i += grid_threads()) {
     const std::int64_t token = i / pairs, pair = i % pairs, position = places.position(token);
     const float angle = static_cast<float>(position < 0 ? 0 : position) * frequencies.values[pair];
-    table[2 * token * pairs + pair] = cosf(angle);
-    table[(2 * token + 1) * pairs + pair] = sinf(angle);
+    table[2 * token * pairs + pair] = sines_first ? sinf(angle) : cosf(angle);
+    table[(2 * token + 1) * pairs + pair] = sines_first ? cosf(angle) : sinf(angle);
   }
 }
 
@@ -73,20 +73,22 @@ class RotaryTableKernel final : public Kernel {
       : device_(device),
         tokens_(context.outputs[0].shape[0]),
         pairs_(context.outputs[0].shape[1] / 2),
-        sequences_(context.inputs.size() > Op::offsets ? context.inputs[Op::offsets].shape[0] - 1 : 1) {
+        sequences_(context.inputs.size() > Op::offsets ? context.inputs[Op::offsets].shape[0] - 1 : 1),
+        sines_first_(context.op_as<RotaryTable>().attrs().sines_first) {
     const std::vector<float> frequencies = rotary_frequencies(context.op_as<RotaryTable>().attrs());
     std::copy(frequencies.begin(), frequencies.end(), frequencies_.values);
   }
 
   void run(const KernelArgs& args) override {
     launch(rotary_table_kernel, grid_blocks(device_, tokens_ * pairs_), block_threads, device_, tokens_, pairs_,
-           sequence_places(sequences_, tokens_, args.inputs, Op::offsets), frequencies_,
+           sequence_places(sequences_, tokens_, args.inputs, Op::offsets), frequencies_, sines_first_,
            static_cast<float*>(args.outputs[0]));
   }
 
  private:
   Device& device_;
   std::int64_t tokens_, pairs_, sequences_;
+  bool sines_first_;
   Frequencies frequencies_{};
 };
 

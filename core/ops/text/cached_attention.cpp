@@ -15,15 +15,16 @@ void require_heads(const CacheAttributes& a) {
 
 std::string describe(const CacheAttributes& a) { return fmt::format("heads={} kv_heads={}", a.heads, a.kv_heads); }
 
-void check_inputs(const CacheAttributes& a, std::span<const TensorDesc> inputs) {
-  require_count(inputs, 6, 6);
+/// `alone`: heads of a token of qkv that has some of its parts only.
+void check_inputs(const CacheAttributes& a, std::span<const TensorDesc> inputs, std::int64_t alone) {
   const TensorDesc &qkv = inputs[Input::qkv], &keys = inputs[Input::keys];
   require_floating(qkv, "qkv");
   require_floating(keys, "keys");
-  const std::int64_t heads = a.heads + 2 * a.kv_heads;
-  require(qkv.shape.rank() == 2 && qkv.shape[1] % heads == 0, "qkv: expected [T,{}*D], got {}", heads, qkv.to_string());
-  require(keys.shape.rank() == 4 && keys.shape[1] == a.kv_heads && keys.shape[3] == qkv.shape[1] / heads,
-          "keys: expected [slots,{},C,{}], got {}", a.kv_heads, qkv.shape[1] / heads, keys.to_string());
+  require(keys.shape.rank() == 4 && keys.shape[1] == a.kv_heads, "keys: expected [slots,{},C,D], got {}", a.kv_heads,
+          keys.to_string());
+  const std::int64_t depth = keys.shape[3], heads = a.heads + 2 * a.kv_heads;
+  require(qkv.shape.rank() == 2 && (qkv.shape[1] == heads * depth || qkv.shape[1] == alone * depth),
+          "qkv: expected [T,{}] or [T,{}], got {}", heads * depth, alone * depth, qkv.to_string());
   require_desc(inputs[Input::values], keys, "values");
   require_offsets(inputs[Input::offsets]);
   require_past(inputs[Input::past], inputs[Input::offsets]);
@@ -38,14 +39,17 @@ CacheDims::CacheDims(const CacheAttributes& attributes, std::span<const TensorDe
       heads(attributes.heads),
       kv_heads(attributes.kv_heads),
       depth(inputs[Input::keys].shape[3]),
-      capacity(inputs[Input::keys].shape[2]) {}
+      capacity(inputs[Input::keys].shape[2]),
+      width(inputs[Input::qkv].shape[1]) {}
 
 AppendCache::AppendCache(CacheAttributes attributes) : OpWith(attributes) { require_heads(attributes); }
 
 std::string AppendCache::attributes() const { return describe(attributes_); }
 
 std::vector<TensorDesc> AppendCache::infer(std::span<const TensorDesc> inputs) const {
-  check_inputs(attributes_, inputs);
+  require_count(inputs, 6, 7);
+  check_inputs(attributes_, inputs, 2 * attributes_.kv_heads);
+  if (inputs.size() > sources) require_desc(inputs[sources], inputs[slots], "sources");
   return {inputs[qkv]};
 }
 
@@ -60,7 +64,8 @@ CachedAttention::CachedAttention(CacheAttributes attributes) : OpWith(attributes
 std::string CachedAttention::attributes() const { return describe(attributes_); }
 
 std::vector<TensorDesc> CachedAttention::infer(std::span<const TensorDesc> inputs) const {
-  check_inputs(attributes_, inputs);
+  require_count(inputs, 6, 6);
+  check_inputs(attributes_, inputs, attributes_.heads);
   const CacheDims e(attributes_, inputs);
   return {{inputs[Input::qkv].dtype, Shape{e.tokens, e.out_width()}}};
 }

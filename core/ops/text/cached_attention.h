@@ -19,12 +19,14 @@ inline constexpr std::int64_t cache_chunk = 128;
 /// The extents of one problem.
 struct CacheDims {
   std::int64_t tokens, batch, heads, kv_heads, depth, capacity;  // T, B, heads, kv_heads, D, C
+  std::int64_t width;                                            // elements of a token of qkv
 
   /// The inputs must have passed the op's checks.
   CacheDims(const CacheAttributes& attributes, std::span<const TensorDesc> inputs);
 
   PTRAIN_HD std::int64_t group() const { return heads / kv_heads; }
-  PTRAIN_HD std::int64_t qkv_width() const { return (heads + 2 * kv_heads) * depth; }
+  /// Where in a token of AppendCache's qkv its keys begin; its values follow them.
+  PTRAIN_HD std::int64_t first_key() const { return width - 2 * kv_heads * depth; }
   PTRAIN_HD std::int64_t out_width() const { return heads * depth; }
   PTRAIN_HD std::int64_t chunks() const { return (capacity + cache_chunk - 1) / cache_chunk; }
   /// Where a position's key or value of a head is in the cache.
@@ -33,15 +35,17 @@ struct CacheDims {
   }
 };
 
-/// inputs:  qkv [T, (heads+2*kv_heads)*D]: packed tokens as in Attention;
+/// inputs:  qkv [T, (heads+2*kv_heads)*D]: packed tokens as in Attention; or [T, 2*kv_heads*D], without queries;
 ///          keys and values [slots, kv_heads, C, D], state of any floating dtype, C tokens of each text;
 ///          slots i32 [B], the slot of each sequence; offsets i32 [B+1]: see require_offsets; past i32 [B]: see
-///          require_past. A sequence may have no tokens; its slot is then not read.
+///          require_past. A sequence may have no tokens; its slot is then not read;
+///          sources i32 [B] (optional): first copies to each sequence's slot its past tokens from this slot, if it is
+///          another one, which is no sequence's that copies.
 /// outputs: qkv, as it was.
 /// Writes each token's keys and values at its position, which the caller keeps below C.
 class AppendCache final : public OpWith<CacheAttributes> {
  public:
-  enum Input { qkv, keys, values, slots, offsets, past };
+  enum Input { qkv, keys, values, slots, offsets, past, sources };
   explicit AppendCache(CacheAttributes attributes);
 
   std::string_view type() const override { return "append_cache"; }
@@ -54,7 +58,8 @@ class AppendCache final : public OpWith<CacheAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// inputs:  those of AppendCache, with the keys and values of the sequences' tokens appended.
+/// inputs:  those of AppendCache but sources, with the keys and values of the sequences' tokens appended; qkv may also
+///          be the queries alone, [T, heads*D].
 /// outputs: out [T, heads*D] in qkv's dtype: softmax(q k^T / sqrt(D)) v over the keys up to each token's own position;
 /// 0
 ///          after the last sequence.

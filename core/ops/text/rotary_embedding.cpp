@@ -52,12 +52,13 @@ std::vector<float> rotary_frequencies(const RotaryAttributes& attributes) {
 }
 
 RotaryTable::RotaryTable(RotaryAttributes attributes) : OpWith(attributes) {
-  invariant(attributes.depth > 0 && attributes.depth % 2 == 0 && attributes.depth <= 512,
-            "rotary embedding: depth must be even and at most 512");
+  invariant(attributes.depth > 0 && attributes.depth % 2 == 0 && attributes.depth <= 1024,
+            "rotary embedding: depth must be even and at most 1024");
 }
 
 std::string RotaryTable::attributes() const {
-  return fmt::format("depth={} theta={}{}", attributes_.depth, attributes_.theta, describe(attributes_.scaling));
+  return fmt::format("depth={} theta={}{}{}", attributes_.depth, attributes_.theta, describe(attributes_.scaling),
+                     attributes_.sines_first ? " sines_first" : "");
 }
 
 std::vector<TensorDesc> RotaryTable::infer(std::span<const TensorDesc> inputs) const {

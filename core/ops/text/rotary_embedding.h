@@ -22,6 +22,7 @@ struct RotaryAttributes {
   std::int64_t depth = 64;  // D, channels of a head; even
   double theta = 10000;
   RotaryScaling scaling = {};
+  bool sines_first = false;  // in the table, which are then the position encodings of Vaswani et al. 2017
 };
 
 /// The D/2 frequencies in radians per token, theta^(-2i/D), scaled; those between llama3's wavelengths are blended (as
@@ -30,7 +31,8 @@ std::vector<float> rotary_frequencies(const RotaryAttributes& attributes);
 
 /// inputs:  ids i32 [B, S], or packed [T], of which only the shape counts; offsets i32 [B+1] of packed sequences: see
 ///          require_offsets; past i32 [B], see require_past (optional).
-/// outputs: table f32 [S, D] or [T, D]: each token's cosines of its D/2 angles and then their sines. Positions begin at
+/// outputs: table f32 [S, D] or [T, D]: each token's cosines of its D/2 angles and then their sines, or the
+///          sines first. Positions begin at
 ///          `past`, or 0, in every sequence; tokens after the last packed one have position 0.
 class RotaryTable final : public OpWith<RotaryAttributes> {
  public:

@@ -14,37 +14,40 @@ template <typename Packed>
 struct HeadScratch {
   using Element = typename Packed::Element;
   Element *q, *dout;                           // [length, elements(padded_depth)]
-  Element *q_tokens, *dout_tokens, *k_tokens;  // [elements(length), padded_depth]
+  Element *q_tokens, *dout_tokens, *k_tokens;  // [elements(length or key_length), padded_depth]
   Element *k_columns, *v_columns;              // [elements(depth), padded_length]
   Element* transposed;                         // [elements(query_tile), key_tile]
-  float *dq, *dk, *dv;                         // [length, padded_depth]
+  float *dq, *dk, *dv;                         // [length or key_length, padded_depth]
   float* delta;                                // [length]: dout . out
   float *weights, *dscores, *factors;          // [query_tile, key_tile]
 
   HeadScratch(const AttentionShape& s, Scratch scratch) {
     q = scratch.take<Element>(row_elements(s));
     dout = scratch.take<Element>(row_elements(s));
-    q_tokens = Packed::rows_are_tokens ? q : scratch.take<Element>(token_elements(s));
-    dout_tokens = Packed::rows_are_tokens ? dout : scratch.take<Element>(token_elements(s));
-    k_tokens = scratch.take<Element>(token_elements(s));
+    q_tokens = Packed::rows_are_tokens ? q : scratch.take<Element>(token_elements(s, s.length));
+    dout_tokens = Packed::rows_are_tokens ? dout : scratch.take<Element>(token_elements(s, s.length));
+    k_tokens = scratch.take<Element>(token_elements(s, s.key_length));
     for (Element** p : {&k_columns, &v_columns}) *p = scratch.take<Element>(column_elements(s));
     transposed = Packed::rows_are_tokens ? nullptr : scratch.take<Element>(s.query_tile * s.key_tile);
-    for (float** p : {&dq, &dk, &dv}) *p = scratch.take(s.length * s.padded_depth);
+    dq = scratch.take(s.length * s.padded_depth);
+    for (float** p : {&dk, &dv}) *p = scratch.take(s.key_length * s.padded_depth);
     delta = scratch.take(s.length);
     for (float** p : {&weights, &dscores, &factors}) *p = scratch.take(s.query_tile * s.key_tile);
   }
   static std::int64_t floats(const AttentionShape& s) {
     const std::int64_t tile = round_to_lanes(s.query_tile * s.key_tile);
-    const std::int64_t copies = Packed::rows_are_tokens ? 0 : 2 * token_elements(s) + tile;
-    return 2 * row_elements(s) + copies + token_elements(s) + 2 * column_elements(s) + 3 * s.length * s.padded_depth +
-           s.padded_length + 3 * tile;
+    const std::int64_t copies = Packed::rows_are_tokens ? 0 : 2 * token_elements(s, s.length) + tile;
+    return 2 * row_elements(s) + copies + token_elements(s, s.key_length) + 2 * column_elements(s) +
+           (s.length + 2 * s.key_length) * s.padded_depth + round_to_lanes(s.length) + 3 * tile;
   }
 
  private:
   static std::int64_t row_elements(const AttentionShape& s) {
     return round_to_lanes(s.length * Packed::elements(s.padded_depth));
   }
-  static std::int64_t token_elements(const AttentionShape& s) { return Packed::elements(s.length) * s.padded_depth; }
+  static std::int64_t token_elements(const AttentionShape& s, std::int64_t tokens) {
+    return Packed::elements(tokens) * s.padded_depth;
+  }
   static std::int64_t column_elements(const AttentionShape& s) { return Packed::elements(s.depth) * s.padded_length; }
 };
 
@@ -62,13 +65,15 @@ void weights_and_gradient(float* weights, float* dscores, const float* factors, 
   std::fill(dscores + keys, dscores + padded, 0.0f);
 }
 
+/// Op is AttentionGrad or CrossAttentionGrad.
+template <typename Op>
 class AttentionGradKernel final : public Kernel {
-  using Op = AttentionGrad;
-
  public:
-  explicit AttentionGradKernel(const KernelContext& context)
-      : attributes_(context.op_as<AttentionGrad>().attrs()),
-        dtype_(context.inputs[Op::qkv].dtype),
+  AttentionGradKernel(const KernelContext& context, AttentionAlgorithm algorithm, const AttentionSlots& slots)
+      : attributes_(context.op_as<Op>().attrs()),
+        algorithm_(algorithm),
+        slots_(slots),
+        dtype_(context.inputs[slots.q].dtype),
         shape_(attributes_, context.inputs),
         threads_(std::min<std::int64_t>(thread_count(), shape_.batch * shape_.kv_heads)) {}
 
@@ -78,7 +83,7 @@ class AttentionGradKernel final : public Kernel {
       return static_cast<std::size_t>(threads_ * floats) * sizeof(float);
     });
   }
-  KernelRecord record() const override { return {std::string(enum_name(attributes_.algorithm))}; }
+  KernelRecord record() const override { return {std::string(enum_name(algorithm_))}; }
 
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) { run_as<decltype(zero)>(args); });
@@ -88,59 +93,62 @@ class AttentionGradKernel final : public Kernel {
   template <typename T>
   void run_as(const KernelArgs& args) const {
     const AttentionShape& s = shape_;
-    const DropoutMask mask = dropout_mask(attributes_.dropout, args.inputs, 2, attributes_.stream, s.mask_elements());
-    const auto* qkv = static_cast<const T*>(args.inputs[Op::qkv]);
-    const auto* lengths = static_cast<const std::int32_t*>(args.inputs[Op::lengths]);
-    const SequencePlaces places = sequence_places(s.batch, s.length, args.inputs, 6);
+    const DropoutMask mask =
+        dropout_mask(attributes_.dropout, args.inputs, slots_.rng, attributes_.stream, s.mask_elements());
+    const auto* q = static_cast<const T*>(args.inputs[slots_.q]);
+    const auto* kv = static_cast<const T*>(args.inputs[slots_.kv]);
+    const AttentionSequences sequences(s, slots_, args.inputs);
     const auto* out = static_cast<const T*>(args.inputs[Op::out]);
     const auto* lse = static_cast<const float*>(args.inputs[Op::lse]);
     const auto* dout = static_cast<const T*>(args.inputs[Op::dout]);
-    auto* dqkv = static_cast<T*>(args.outputs[0]);
+    auto* dq = static_cast<T*>(args.outputs[slots_.q]);
+    auto* dkv = static_cast<T*>(args.outputs[slots_.kv]);
     using Head = HeadScratch<Operands<T>>;
     // One task for the query heads that share a key head: they add to its gradients in turn.
     for_heads(
         s, s.kv_heads, threads_, Head::floats(s), args.workspace,
         [&](std::int64_t b, std::int64_t kv_head, Scratch memory) {
           const Head head(s, memory);
-          const SequenceRange sequence(places, lengths, b);
+          const SequenceRange queries = sequences.find_queries(b), keys = sequences.find_keys(b);
           const std::int64_t first = kv_head * s.group();
-          load_keys(qkv, sequence, first, head);
-          if (sums_begin_at_zero()) clear_sums(head, sequence.valid);
+          load_keys(kv, keys, first, head);
+          if (sums_begin_at_zero() || queries.valid == 0) clear_sums(head, keys.valid);
           for (std::int64_t h = first; h < first + s.group(); ++h) {
-            load_queries(qkv, out, dout, sequence, h, head);
-            for_tiles(sequence.valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
-              for_tiles(s.keys_until(q0 + rows, sequence.valid), s.key_tile, [&](std::int64_t k0, std::int64_t keys) {
-                run_tile(head, mask, lse + s.mask_row(b, h, q0), s.mask_row(b, h, q0), {q0, rows}, {k0, keys});
+            load_queries(q, out, dout, queries, h, head);
+            for_tiles(queries.valid, s.query_tile, [&](std::int64_t q0, std::int64_t rows) {
+              for_tiles(s.keys_until(q0 + rows, keys.valid), s.key_tile, [&](std::int64_t k0, std::int64_t count) {
+                run_tile(head, mask, lse + s.mask_row(b, h, q0), s.mask_row(b, h, q0), {q0, rows}, {k0, count});
               });
             });
-            store(head.dq, s.scale, sequence, dqkv + s.qkv_offset(sequence.first, h, 0));
+            store(head.dq, s.scale, queries, dq + s.query_offset(queries.first, h), s.query_stride);
           }
-          store(head.dk, s.scale, sequence, dqkv + s.qkv_offset(sequence.first, first, 1));
-          store(head.dv, 1.0f, sequence, dqkv + s.qkv_offset(sequence.first, first, 2));
+          store(head.dk, s.scale, keys, dkv + s.key_offset(keys.first, first), s.key_stride);
+          store(head.dv, 1.0f, keys, dkv + s.value_offset(keys.first, first), s.key_stride);
         });
-    clear_tail(places, s.tokens, s.row_stride(), dqkv);
+    clear_tail(sequences.queries, s.tokens, s.query_stride, dq);
+    clear_tail(sequences.keys, s.key_tokens, s.key_stride, dkv);
   }
 
   template <typename T, typename Packed>
-  void load_keys(const T* qkv, const SequenceRange& sequence, std::int64_t h, const HeadScratch<Packed>& head) const {
+  void load_keys(const T* kv, const SequenceRange& sequence, std::int64_t h, const HeadScratch<Packed>& head) const {
     const AttentionShape& s = shape_;
-    const T* k = qkv + s.qkv_offset(sequence.first, h, 1);
-    Packed::pack_tokens(k, s.row_stride(), sequence.valid, s, head.k_tokens);
-    Packed::pack_columns(k, s.row_stride(), sequence.valid, s, head.k_columns);
-    Packed::pack_columns(qkv + s.qkv_offset(sequence.first, h, 2), s.row_stride(), sequence.valid, s, head.v_columns);
+    const T* k = kv + s.key_offset(sequence.first, h);
+    Packed::pack_tokens(k, s.key_stride, sequence.valid, s, head.k_tokens);
+    Packed::pack_columns(k, s.key_stride, sequence.valid, s, head.k_columns);
+    Packed::pack_columns(kv + s.value_offset(sequence.first, h), s.key_stride, sequence.valid, s, head.v_columns);
   }
 
   template <typename T, typename Packed>
-  void load_queries(const T* qkv, const T* out, const T* dout, const SequenceRange& sequence, std::int64_t h,
+  void load_queries(const T* queries, const T* out, const T* dout, const SequenceRange& sequence, std::int64_t h,
                     const HeadScratch<Packed>& head) const {
     const AttentionShape& s = shape_;
     const std::int64_t first = sequence.first, valid = sequence.valid;
-    const T* q = qkv + s.qkv_offset(first, h, 0);
+    const T* q = queries + s.query_offset(first, h);
     const T* dout_head = dout + s.out_offset(first, h);
-    Packed::pack_rows(q, s.row_stride(), valid, s, head.q);
+    Packed::pack_rows(q, s.query_stride, valid, s, head.q);
     Packed::pack_rows(dout_head, s.out_stride(), valid, s, head.dout);
     if (!Packed::rows_are_tokens) {
-      Packed::pack_tokens(q, s.row_stride(), valid, s, head.q_tokens);
+      Packed::pack_tokens(q, s.query_stride, valid, s, head.q_tokens);
       Packed::pack_tokens(dout_head, s.out_stride(), valid, s, head.dout_tokens);
     }
     for (std::int64_t t = 0; t < valid; ++t) {
@@ -203,11 +211,11 @@ class AttentionGradKernel final : public Kernel {
                     k.first > 0});
   }
 
-  /// One head's part of the gradient, times `factor`.
+  /// One head's part of a gradient, times `factor`, to tokens that are `stride` elements apart.
   template <typename T>
-  void store(const float* gradient, float factor, const SequenceRange& sequence, T* to) const {
+  void store(const float* gradient, float factor, const SequenceRange& sequence, T* to, std::int64_t stride) const {
     const AttentionShape& s = shape_;
-    for (std::int64_t t = 0; t < sequence.padded; ++t, to += s.row_stride()) {
+    for (std::int64_t t = 0; t < sequence.padded; ++t, to += stride) {
       const float* from = gradient + t * s.padded_depth;
       for_channels(s.depth, [&](std::int64_t d, auto access) {
         access.store(to + d, t < sequence.valid ? factor * access.load(from + d) : f32x16{});
@@ -215,7 +223,9 @@ class AttentionGradKernel final : public Kernel {
     }
   }
 
-  AttentionAttributes attributes_;
+  typename Op::Attributes attributes_;
+  AttentionAlgorithm algorithm_;
+  AttentionSlots slots_;
   DType dtype_;
   AttentionShape shape_;
   std::int64_t threads_;
@@ -225,7 +235,14 @@ class AttentionGradKernel final : public Kernel {
 
 std::unique_ptr<Kernel> make_attention_grad(const KernelContext& context) {
   return stage_f16(context, [](const KernelContext& wide) -> std::unique_ptr<Kernel> {
-    return std::make_unique<AttentionGradKernel>(wide);
+    const AttentionAlgorithm algorithm = wide.op_as<AttentionGrad>().attrs().algorithm;
+    return std::make_unique<AttentionGradKernel<AttentionGrad>>(wide, algorithm, self_gradient_slots);
+  });
+}
+
+std::unique_ptr<Kernel> make_cross_attention_grad(const KernelContext& context) {
+  return stage_f16(context, [](const KernelContext& wide) -> std::unique_ptr<Kernel> {
+    return std::make_unique<AttentionGradKernel<CrossAttentionGrad>>(wide, AttentionAlgorithm::flash, cross_slots);
   });
 }
 

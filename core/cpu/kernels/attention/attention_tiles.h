@@ -7,24 +7,39 @@
 #include "core/ops/math/exp.h"
 #include "core/ops/math/sequences.h"
 #include "core/ops/text/attention.h"
+#include "core/ops/text/cross_attention.h"
+
+#include <cstdint>
 
 namespace ptrain::cpu {
 
 /// One attention problem. Tiles are `query_tile` x `key_tile` scores: a fixed size for flash, everything for math,
-/// which is the same computation with one tile.
-struct AttentionShape : AttentionDims {
-  std::int64_t padded_depth, padded_length;
-  std::int64_t query_tile, key_tile;
-  float scale;  // of the scores: 1 / sqrt(depth)
-  bool causal;
+/// which is the same computation with one tile. Queries, keys and values may lie in one tensor or in two.
+struct AttentionShape {
+  std::int64_t batch, heads, kv_heads, depth;
+  std::int64_t length, key_length;                   // of a sequence's queries, and of its keys
+  std::int64_t tokens, key_tokens;                   // in all sequences
+  std::int64_t query_stride, key_stride;             // elements between tokens
+  std::int64_t first_query, first_key, first_value;  // elements of a token before these
+  std::int64_t padded_depth = 0, padded_length = 0;  // the latter of keys
+  std::int64_t query_tile = 0, key_tile = 0;
+  float scale = 1;  // of the scores: 1 / sqrt(depth)
+  bool causal = false;
 
   /// The problem of an op, or of its gradient, with these attributes and inputs.
   AttentionShape(const AttentionAttributes& attributes, std::span<const TensorDesc> inputs);
+  AttentionShape(const CrossAttentionAttributes& attributes, std::span<const TensorDesc> inputs);
 
-  std::int64_t row_stride() const { return qkv_width(); }                        // elements between tokens of qkv
-  std::int64_t out_stride() const { return out_width(); }                        // and of out
-  std::int64_t qkv_offset(std::int64_t token, std::int64_t h, int part) const {  // part: 0 q, 1 k, 2 v
-    return token * row_stride() + part_begin(part, h);
+  std::int64_t group() const { return heads / kv_heads; }    // query heads that share a key head
+  std::int64_t out_stride() const { return heads * depth; }  // elements between tokens of out
+  std::int64_t query_offset(std::int64_t token, std::int64_t h) const {
+    return token * query_stride + first_query + h * depth;
+  }
+  std::int64_t key_offset(std::int64_t token, std::int64_t h) const {
+    return token * key_stride + first_key + h / group() * depth;
+  }
+  std::int64_t value_offset(std::int64_t token, std::int64_t h) const {
+    return token * key_stride + first_value + h / group() * depth;
   }
   std::int64_t out_offset(std::int64_t token, std::int64_t h) const { return token * out_stride() + h * depth; }
   std::int64_t mask_row(std::int64_t b, std::int64_t h, std::int64_t query) const {
@@ -37,9 +52,25 @@ struct AttentionShape : AttentionDims {
     return causal ? std::clamp(query + 1 - first, std::int64_t{0}, count) : count;
   }
   std::int64_t mask_elements() const {
-    return batch * heads * length * static_cast<std::int64_t>(attention_mask_stride(length));
+    return batch * heads * length * static_cast<std::int64_t>(attention_mask_stride(key_length));
   }
+
+ private:
+  void choose_tiles(bool flash);
 };
+
+/// The inputs of a kernel that self and cross attention have at different places; dq and dkv are outputs `q` and `kv`.
+struct AttentionSlots {
+  std::size_t q, kv, rng, query_offsets, key_offsets;
+  std::size_t lengths = SIZE_MAX;  // none: as the offsets say
+};
+inline constexpr AttentionSlots self_slots{Attention::qkv,     Attention::qkv,     Attention::rng,
+                                           Attention::offsets, Attention::offsets, Attention::lengths};
+inline constexpr AttentionSlots self_gradient_slots{AttentionGrad::qkv,     AttentionGrad::qkv,
+                                                    AttentionGrad::rng,     AttentionGrad::offsets,
+                                                    AttentionGrad::offsets, AttentionGrad::lengths};
+inline constexpr AttentionSlots cross_slots{CrossAttention::q, CrossAttention::kv, CrossAttention::rng,
+                                            CrossAttention::query_offsets, CrossAttention::key_offsets};
 
 /// The sequence that a thread works on: its tokens, and the padding after them that the thread clears too.
 struct SequenceRange {
@@ -49,7 +80,25 @@ struct SequenceRange {
   std::int64_t padded;  // tokens with the padding
 
   SequenceRange(const SequencePlaces& places, const std::int32_t* lengths, std::int64_t b)
-      : index(b), first(places.begin(b)), valid(lengths[b]), padded(places.end(b) - first) {}
+      : index(b),
+        first(places.begin(b)),
+        valid(lengths != nullptr ? lengths[b] : places.end(b) - first),
+        padded(places.end(b) - first) {}
+};
+
+/// The sequences of a run.
+struct AttentionSequences {
+  SequencePlaces queries, keys;
+  const std::int32_t* lengths;  // null: as the places say
+
+  AttentionSequences(const AttentionShape& s, const AttentionSlots& slots, std::span<void* const> inputs)
+      : queries(sequence_places(s.batch, s.length, inputs, slots.query_offsets)),
+        keys(sequence_places(s.batch, s.key_length, inputs, slots.key_offsets)),
+        lengths(slots.lengths < inputs.size() ? static_cast<const std::int32_t*>(inputs[slots.lengths]) : nullptr) {
+    queries.past = keys.past = nullptr;
+  }
+  SequenceRange find_queries(std::int64_t b) const { return {queries, lengths, b}; }
+  SequenceRange find_keys(std::int64_t b) const { return {keys, lengths, b}; }
 };
 
 /// Zeroes the rows [tokens, width] after the last sequence.

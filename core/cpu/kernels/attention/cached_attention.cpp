@@ -23,17 +23,19 @@ class AppendCacheKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     const SequencePlaces places = sequence_places(e_.batch, 0, args.inputs, Input::offsets);
     const auto* slots = static_cast<const std::int32_t*>(args.inputs[Input::slots]);
+    const bool copies = args.inputs.size() > Input::sources;
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
       const auto* qkv = static_cast<const T*>(args.inputs[Input::qkv]);
       auto* out = static_cast<T*>(args.outputs[0]);
-      if (out != qkv) std::copy_n(qkv, e_.tokens * e_.qkv_width(), out);
+      if (out != qkv) std::copy_n(qkv, e_.tokens * e_.width, out);
       visit_floating(cache_dtype_, [&](auto cache_zero) {
         using C = decltype(cache_zero);
         C* const caches[]{static_cast<C*>(args.inputs[Input::keys]), static_cast<C*>(args.inputs[Input::values])};
+        if (copies) copy_past(places, slots, static_cast<const std::int32_t*>(args.inputs[Input::sources]), caches);
         for (std::int64_t t = 0; t < places.end(); ++t) {
           const std::int64_t b = places.find(t), position = places.position(t, b);
-          const T* from = qkv + t * e_.qkv_width() + e_.out_width();
+          const T* from = qkv + t * e_.width + e_.first_key();
           for (C* cache : caches) {
             for (std::int64_t h = 0; h < e_.kv_heads; ++h, from += e_.depth) {
               C* to = cache + e_.offset(slots[b], h, position);
@@ -46,6 +48,21 @@ class AppendCacheKernel final : public Kernel {
   }
 
  private:
+  template <typename C>
+  void copy_past(const SequencePlaces& places, const std::int32_t* slots, const std::int32_t* sources,
+                 C* const (&caches)[2]) const {
+    parallel_for(e_.batch * e_.kv_heads, e_.kv_heads, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t b = i / e_.kv_heads, h = i % e_.kv_heads;
+        if (sources[b] == slots[b]) continue;
+        for (C* cache : caches) {
+          std::copy_n(cache + e_.offset(sources[b], h, 0), places.past[b] * e_.depth,
+                      cache + e_.offset(slots[b], h, 0));
+        }
+      }
+    });
+  }
+
   CacheDims e_;
   DType dtype_, cache_dtype_;
 };
@@ -105,7 +122,7 @@ class CachedAttentionKernel final : public Kernel {
           if (seen <= 0) continue;
           const std::int64_t at = e_.offset(slots[b], kv_head, first_key);
           for (std::int64_t h = kv_head * e_.group(); h < (kv_head + 1) * e_.group(); ++h) {
-            const T* from = qkv + token * e_.qkv_width() + h * e_.depth;
+            const T* from = qkv + token * e_.width + h * e_.depth;
             for_channels(e_.depth, [&](std::int64_t c, auto access) { store16(query + c, access.load(from + c)); });
             score(query, keys + at, seen, scores);
             float* partial = find_partial(partials, token, h, chunk);

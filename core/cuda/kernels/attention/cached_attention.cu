@@ -18,13 +18,28 @@ using Input = AppendCache::Input;
 constexpr int warp = 32;
 constexpr int block_warps = 4;
 
+/// A thread per channel of a sequence's past keys.
+template <typename C>
+__global__ void __launch_bounds__(block_threads)
+    copy_past_kernel(CacheDims e, SequencePlaces places, const std::int32_t* slots, const std::int32_t* sources,
+                     C* keys, C* values) {
+  const std::int64_t each = e.kv_heads * e.capacity * e.depth;
+  for (std::int64_t i = grid_thread(); i < e.batch * each; i += grid_threads()) {
+    const std::int64_t b = i / each, head = i % each / (e.capacity * e.depth), at = i % (e.capacity * e.depth);
+    if (sources[b] == slots[b] || at >= places.past[b] * e.depth) continue;
+    const std::int64_t from = e.offset(sources[b], head, 0) + at, to = e.offset(slots[b], head, 0) + at;
+    keys[to] = keys[from];
+    values[to] = values[from];
+  }
+}
+
 /// A thread per channel of a token's query, key and value. `out` may be qkv.
 template <typename T, typename C>
 __global__ void __launch_bounds__(block_threads)
     append_cache_kernel(CacheDims e, SequencePlaces places, const std::int32_t* slots, const T* qkv, C* keys, C* values,
                         T* out) {
-  for (std::int64_t i = grid_thread(); i < e.tokens * e.qkv_width(); i += grid_threads()) {
-    const std::int64_t token = i / e.qkv_width(), channel = i % e.qkv_width() - e.out_width();
+  for (std::int64_t i = grid_thread(); i < e.tokens * e.width; i += grid_threads()) {
+    const std::int64_t token = i / e.width, channel = i % e.width - e.first_key();
     if (out != qkv) out[i] = qkv[i];
     const std::int64_t b = places.find(token);
     if (b < 0 || channel < 0) continue;
@@ -57,7 +72,7 @@ __global__ void __launch_bounds__(block_warps* warp)
   const int lane = static_cast<int>(threadIdx.x % warp),
             seen = static_cast<int>(left < cache_chunk ? left : cache_chunk);
   const std::int64_t at = e.offset(slots[b], head / e.group(), first);
-  const T* const query = qkv + token * e.qkv_width() + head * e.depth;
+  const T* const query = qkv + token * e.width + head * e.depth;
   float* const own = weights[threadIdx.x / warp];
   float largest = -INFINITY;
   for (int k = lane; k < seen; k += warp) {
@@ -118,11 +133,17 @@ class AppendCacheKernel final : public Kernel {
         cache_dtype_(context.inputs[Input::keys].dtype) {}
 
   void run(const KernelArgs& args) override {
+    const SequencePlaces places = sequence_places(e_.batch, 0, args.inputs, Input::offsets);
     visit_floating2(dtype_, cache_dtype_, [&](auto zero, auto cache_zero) {
       using T = decltype(zero);
       using C = decltype(cache_zero);
-      launch(append_cache_kernel<T, C>, grid_blocks(device_, e_.tokens * e_.qkv_width()), block_threads, device_, e_,
-             sequence_places(e_.batch, 0, args.inputs, Input::offsets),
+      if (args.inputs.size() > Input::sources) {
+        launch(copy_past_kernel<C>, grid_blocks(device_, e_.batch * e_.kv_heads * e_.capacity * e_.depth),
+               block_threads, device_, e_, places, static_cast<const std::int32_t*>(args.inputs[Input::slots]),
+               static_cast<const std::int32_t*>(args.inputs[Input::sources]), static_cast<C*>(args.inputs[Input::keys]),
+               static_cast<C*>(args.inputs[Input::values]));
+      }
+      launch(append_cache_kernel<T, C>, grid_blocks(device_, e_.tokens * e_.width), block_threads, device_, e_, places,
              static_cast<const std::int32_t*>(args.inputs[Input::slots]),
              static_cast<const T*>(args.inputs[Input::qkv]), static_cast<C*>(args.inputs[Input::keys]),
              static_cast<C*>(args.inputs[Input::values]), static_cast<T*>(args.outputs[0]));
