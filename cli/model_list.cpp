@@ -44,6 +44,7 @@ std::string format_data(const DescribedModel& model) {
       return fmt::format("clips of {} frames, {} px", model.data.frames, model.data.image_size);
     case DataKind::text:
     case DataKind::tokens:
+    case DataKind::parallel:
       return fmt::format("text, {} tokens", model.data.max_length);
     case DataKind::table:
       return fmt::format("clicks, {} dense and {} categorical features", model.data.dense_features,
@@ -65,6 +66,7 @@ const char* format_kind(const DatasetInfo& data) {
       return data.frames > 0 ? "clips" : "images";
     case DataKind::text:
     case DataKind::tokens:
+    case DataKind::parallel:
       return "text";
     case DataKind::table:
       return "tables";

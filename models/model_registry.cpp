@@ -9,6 +9,7 @@
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
+#include "models/text/transformer.h"
 #include "models/vision/convnext.h"
 #include "models/vision/deeplab.h"
 #include "models/vision/deeplab_xception.h"
@@ -133,6 +134,10 @@ std::unique_ptr<Model> llama(const Config& config, const DatasetInfo& data) {
   return make_llama(llama_spec(form, config, data));
 }
 
+std::unique_ptr<Model> transformer(const Config& config, const DatasetInfo& data) {
+  return make_transformer(transformer_spec(config, data));
+}
+
 std::vector<std::string> concatenate(std::vector<std::string> keys, const std::vector<std::string>& more) {
   keys.insert(keys.end(), more.begin(), more.end());
   return keys;
@@ -202,6 +207,21 @@ ModelEntry llama_entry(LlamaForm form, std::vector<std::string> other_names, std
           "transformers",
           {},
           llama_size_names(form)};
+}
+
+ModelEntry transformer_entry() {
+  const Keys keys{"model.size",       "model.norm_first", "model.dropout", "model.attention_dropout",
+                  "model.vocab_size", "data.max_length"};
+  return {"transformer",
+          {},
+          "Transformer",
+          DataKind::parallel,
+          keys,
+          {"translation"},
+          MainWork::products,
+          "transformers MarianMTModel",
+          {},
+          transformer_size_names()};
 }
 
 const std::vector<Row>& model_rows() {
@@ -285,6 +305,7 @@ const std::vector<Row>& model_rows() {
       {llama_entry(LlamaForm::llama, {"SmolLM2"}, "Llama"), llama<LlamaForm::llama>},
       {llama_entry(LlamaForm::qwen2, {}, "Qwen"), llama<LlamaForm::qwen2>},
       {llama_entry(LlamaForm::qwen3, {}, "Qwen"), llama<LlamaForm::qwen3>},
+      {transformer_entry(), transformer},
   };
   return table;
 }
@@ -306,6 +327,8 @@ const char* plural(DataKind kind) {
       return "tables";
     case DataKind::tokens:
       return "running text";
+    case DataKind::parallel:
+      return "parallel text";
   }
   return "";
 }
@@ -323,6 +346,7 @@ const ModelEntry& find_model(std::string_view name) { return find_row(name).entr
 std::string find_default_model(DataKind kind, ImageSize image_size, int frames) {
   if (kind == DataKind::text) return "bert";
   if (kind == DataKind::table) return "wide_deep";
+  if (kind == DataKind::parallel) return "transformer";
   if (frames > 0) return "tsn_resnet50";
   return stem_for(Stem::automatic, image_size) == Stem::small ? "resnet18" : "resnet50";
 }
@@ -345,6 +369,9 @@ DatasetInfo described_data(const ModelEntry& model) {
       return click_info({});
     case DataKind::tokens:
       data = tokens_info(static_cast<int>(Gpt2Spec{}.max_length), static_cast<int>(Gpt2Spec{}.vocab_size));
+      break;
+    case DataKind::parallel:
+      data = parallel_info(static_cast<int>(Config{}.data.max_length), static_cast<int>(TransformerSpec{}.vocab_size));
       break;
   }
   return data;

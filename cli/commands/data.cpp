@@ -1,4 +1,5 @@
-// ptrain data: prepares data sets. `data pack` decodes a folder of images once, for training faster than the decoder.
+// ptrain data: prepares data sets. `data pack` decodes a folder of images once, for training faster than the decoder;
+// `data vocabulary` learns the tokens of texts.
 #include "cli/commands.h"
 #include "core/base/clock.h"
 #include "core/base/counted.h"
@@ -6,6 +7,9 @@
 #include "core/base/standard_streams.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/image/pack_folder.h"
+#include "core/data/text/learn_bpe.h"
+#include "core/data/text/text_encoding.h"
+#include "core/io/atomic_file.h"
 #include "core/io/folder_lock.h"
 #include "core/report/progress.h"
 
@@ -73,6 +77,40 @@ void pack(const PackArguments& arguments) {
   }
 }
 
+struct VocabularyArguments {
+  std::vector<std::string> files;
+  std::string out;
+  std::int64_t size = 10'000;
+};
+
+void learn_vocabulary(const VocabularyArguments& arguments) {
+  std::string text;
+  for (const std::string& file : arguments.files) {
+    DecodedText decoded = decode_text(read_file(file), file, TextEncoding::automatic);
+    if (!decoded.note.empty()) print_error_line("note: " + decoded.note);
+    text += decoded.text;
+    if (!text.ends_with('\n')) text += '\n';
+  }
+  const nlohmann::ordered_json vocabulary = learn_byte_bpe(text, arguments.size);
+  write_file_atomic(arguments.out, vocabulary.dump(1) + "\n");
+  fmt::print("{}: {}\n", arguments.out,
+             counted(static_cast<std::int64_t>(vocabulary["model"]["vocab"].size()), "token"));
+}
+
+void add_vocabulary_command(CLI::App& data) {
+  CLI::App* command = data.add_subcommand(
+      "vocabulary", "learn one byte-level BPE from text files, in several languages too, as a tokenizer.json");
+  command->footer(
+      "Example:\n  ptrain data vocabulary multi30k/train.de multi30k/train.en --out multi30k/tokenizer.json");
+  const auto arguments = std::make_shared<VocabularyArguments>();
+  command->add_option("FILES", arguments->files, "text files, one text a line")->required();
+  command->add_option("--out", arguments->out, "file for the vocabulary, ending in .json")->required();
+  command->add_option("--size", arguments->size, "number of tokens, the 256 bytes and two special ones included")
+      ->check(CLI::Range(258, 1'000'000))
+      ->capture_default_str();
+  command->callback([arguments] { learn_vocabulary(*arguments); });
+}
+
 }  // namespace
 
 void add_data_command(CLI::App& program) {
@@ -93,6 +131,7 @@ void add_data_command(CLI::App& program) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   pack_command->callback([arguments] { pack(*arguments); });
+  add_vocabulary_command(*command);
 }
 
 }  // namespace ptrain

@@ -75,6 +75,7 @@ std::string sample_size(const Report& report) {
       return fmt::format(", {} px", data.image_size);
     case DataKind::text:
     case DataKind::tokens:
+    case DataKind::parallel:
       return fmt::format(", length {}", data.max_length);
     case DataKind::table:
       return {};

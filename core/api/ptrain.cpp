@@ -113,6 +113,7 @@ ptrain_kind to_kind(const DatasetInfo& data) {
       return PTRAIN_TABLES;
     case DataKind::text:
     case DataKind::tokens:
+    case DataKind::parallel:
       break;
   }
   return PTRAIN_TEXTS;

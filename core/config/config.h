@@ -46,7 +46,9 @@ struct ModelConfig {
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::automatic;  // automatic: as the weights' config.json says, else erf
   double dropout = 0.1;
-  std::int64_t segments = 3;  // segments of a clip, with one frame each
+  double attention_dropout = 0;  // transformer
+  bool norm_first = false;       // transformer: pre-norm
+  std::int64_t segments = 3;     // segments of a clip, with one frame each
   double stochastic_depth =
       0.2;  // stochastic depth: drop probability of the last residual branch; lower for earlier ones
   std::int64_t vocab_size = 0;  // 0: as in the vocabulary file
@@ -123,6 +125,7 @@ struct DataConfig {
   Padding padding = Padding::max_length;
   std::string vocab;  // vocabulary file
   ChatTemplate chat_template = ChatTemplate::chatml;
+  std::vector<std::string> languages;  // parallel: endings of the files of source and target
   bool lowercase = true;
   Augmentation augment = Augmentation::automatic;
   bool trivial_augment = false;           // TrivialAugment: one random operation per training image
@@ -235,6 +238,7 @@ struct EvalConfig {
   std::int64_t batch_size = 0;   // 0: data.batch_size
   std::int64_t max_samples = 0;  // 0: all
   bool flip = false;             // also evaluate each image mirrored, and add the logits
+  std::int64_t beams = 1;        // translation: of the search; 1: greedy
 
   bool any() const { return every_epochs > 0 || every_steps > 0; }
 };

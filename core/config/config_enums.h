@@ -41,10 +41,10 @@ struct EnumNames<Decoder> {
 };
 
 /// Form of a sample, used to match models with data sources: a DataKind, with clips distinct from single images.
-enum class SampleForm { image, clip, text, table, tokens };
+enum class SampleForm { image, clip, text, table, tokens, parallel };
 template <>
 struct EnumNames<SampleForm> {
-  static constexpr std::array<std::string_view, 5> names{"image", "clip", "text", "table", "tokens"};
+  static constexpr std::array<std::string_view, 6> names{"image", "clip", "text", "table", "tokens", "parallel"};
 };
 
 /// How a chat becomes one text (data/text/chat_template.h).

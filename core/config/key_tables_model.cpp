@@ -80,6 +80,12 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
                 "segments of equal length per clip, with one frame read from each; Wang et al. 2016 train with 3")
           .between(1, 64),
       model_key("dropout", &ModelConfig::dropout, "dropout probability").at_least(0).below(1),
+      model_key("attention_dropout", &ModelConfig::attention_dropout,
+                "transformer: dropout probability of attention weights")
+          .at_least(0)
+          .below(1),
+      model_key("norm_first", &ModelConfig::norm_first,
+                "transformer: normalise what each branch reads (pre-norm), not the sums after them (post-norm)"),
       model_key(
           "stochastic_depth", &ModelConfig::stochastic_depth,
           "stochastic depth: probability that a sample skips the last residual branch; branch i of n: i / n of it")

@@ -122,6 +122,8 @@ std::vector<Key> data_keys(const Sources& all) {
       source_key(all, "chat_template", &DataConfig::chat_template,
                  "how a chat becomes one text: chatml; smollm2 and qwen2 (ChatML with a system message "
                  "of their own where a chat has none); llama3 (without the dates that 3.1 adds)"),
+      source_key(all, "languages", &DataConfig::languages,
+                 "[SOURCE, TARGET]: endings of the files of the two languages, such as [de, en]"),
       data_key("lowercase", &DataConfig::lowercase,
                "lower-case and strip accents, as uncased WordPiece vocabularies require"),
       data_key("augment", &DataConfig::augment, "augmentation of training images; auto: by source"),
@@ -302,6 +304,9 @@ std::vector<Key> run_keys() {
           .between(0, 1'048'576),
       eval_key("max_samples", &EvalConfig::max_samples, "samples to evaluate, evenly spaced over the data; 0: all")
           .between(0, many_samples),
+      eval_key("beams", &EvalConfig::beams,
+               "translation: beams of the search for the texts that BLEU compares; 1: always the most likely token")
+          .between(1, 100),
       eval_key("flip", &EvalConfig::flip, "also evaluate each image mirrored, and add the logits"),
       dist_key("ranks", &DistConfig::ranks, "data-parallel workers").between(1, 65536),
       dist_key("mode", &DistConfig::mode, "parallel_graph: threads; multi_process: processes; auto: as launched"),

@@ -30,6 +30,8 @@ SampleForm ModelEntry::form() const {
       return SampleForm::table;
     case DataKind::tokens:
       return SampleForm::tokens;
+    case DataKind::parallel:
+      return SampleForm::parallel;
   }
   fail_invariant("a model reads no kind of data");
 }

@@ -38,6 +38,11 @@ std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size) {
       return {{tensor_names::ids, DType::i32, {data.max_length}, 0, data.vocab_size},
               {tensor_names::lengths, DType::i32, {}, 1, data.max_length + 1},
               {tensor_names::token_types, DType::i32, {data.max_length}, 0, token_kinds}};
+    case DataKind::parallel:
+      return {{tensor_names::ids, DType::i32, {data.max_length}, 0, data.vocab_size},
+              {tensor_names::lengths, DType::i32, {}, 1, data.max_length + 1},
+              {tensor_names::decoder_ids, DType::i32, {data.max_length}, 0, data.vocab_size},
+              {tensor_names::decoder_lengths, DType::i32, {}, 1, data.max_length + 1}};
   }
   return {};
 }
@@ -46,6 +51,9 @@ std::vector<TensorSpec> target_tensors(const DatasetInfo& data) {
   std::vector<TensorSpec> specs;
   for (const std::string& name : data.targets) {
     if (name == tensor_names::labels) specs.push_back({name, DType::i32, {}, ignored_label, data.classes});
+    if (name == tensor_names::next_tokens) {
+      specs.push_back({name, DType::i32, {data.max_length}, ignored_label, data.vocab_size});
+    }
     if (name == tensor_names::values) specs.push_back({name, DType::f32, {}, std::numeric_limits<double>::quiet_NaN()});
   }
   return specs;

@@ -54,8 +54,9 @@ struct DatasetInfo {
   // Text and tokens: ids and token types [max_length]; every id is below vocab_size.
   int max_length = 0;
   int vocab_size = 0;
-  ColumnNames columns;     // those of the table that was read; empty without a header
-  bool are_pairs = false;  // whether a sample is two sentences
+  ColumnNames columns;         // those of the table that was read; empty without a header
+  bool are_pairs = false;      // whether a sample is two sentences
+  std::int32_t end_token = 0;  // of parallel text
 
   // Tables: f32 [dense_features], and ids [categorical_features], each below hash_buckets.
   int dense_features = 0;
@@ -159,6 +160,8 @@ class Dataset {
   virtual SampleOrigin origin(std::int64_t) const { return {}; }
   /// Counts unknown tokens of texts, in at most ten thousand samples spread over the data set; none for other data.
   virtual std::optional<TokenCount> count_unknown() const { return std::nullopt; }
+  /// The text of tokens that a model generated; none for data without texts to generate. Thread-safe.
+  virtual std::optional<std::string> decode(std::span<const std::int32_t> /*ids*/) const { return std::nullopt; }
   /// Changes with names, order, labels, values and texts of the samples, but not with the pixels of images or the
   /// folder that they are in.
   virtual std::uint64_t fingerprint() const;

@@ -53,6 +53,14 @@ DatasetInfo tokens_info(int max_length, int vocab_size) {
   return info;
 }
 
+DatasetInfo parallel_info(int max_length, int vocab_size, std::int32_t end_token) {
+  DatasetInfo info = tokens_info(max_length, vocab_size);
+  info.kind = DataKind::parallel;
+  info.end_token = end_token;
+  info.targets = {tensor_names::next_tokens};
+  return info;
+}
+
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {
   return find_source_row(settings.source).open(settings, split);
 }

@@ -32,6 +32,7 @@ struct DataSettings {
   int max_length = 128;                               // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};                        // as open_tokenizer takes it
   ChatTemplate chat_template = ChatTemplate::chatml;  // chat
+  std::vector<std::string> languages = {};            // parallel: endings of the files of source and target
   bool lowercase = true;                              // tsv: lower-case and strip accents
   int classes = 0;                        // 0: from the data (2 for synthetic text and tables, 10 for synthetic images)
   int synthetic_samples = 1024;           // training samples; the eval split has a quarter as many
@@ -49,6 +50,8 @@ std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split)
 
 /// The DatasetInfo of blocks of running text.
 DatasetInfo tokens_info(int max_length, int vocab_size);
+/// The DatasetInfo of texts and their translations.
+DatasetInfo parallel_info(int max_length, int vocab_size, std::int32_t end_token = 0);
 
 /// Names of the classes by label; empty where they are only numbers.
 std::vector<std::string> label_names(const DatasetInfo& info);

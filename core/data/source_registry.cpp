@@ -187,6 +187,17 @@ std::vector<DataSourceRow> other_rows() {
         .required = {train_file},
         .targets = {}},
        open_sessions},
+      {{.name = "parallel",
+        .gives = {parallel},
+        .help =
+            "texts and their translations, line by line: files data.path/data.train_file and data.dev_file with the "
+            "endings data.languages, such as train.de and train.en, and one data.vocab for both, which ptrain data "
+            "vocabulary makes",
+        .keys = joined(vocabulary_keys, {"data.languages"}),
+        .required = {{"data.vocab", "tokenizer.json; ptrain data vocabulary makes one of the training files"},
+                     {"data.train_file", "the training files' name below data.path, without the language"}},
+        .targets = {tensor_names::next_tokens}},
+       open_parallel},
       {{.name = "criteo",
         .gives = {table},
         .help = "click logs in Criteo's form, a label, 13 integers and 26 hexadecimal words a line: "
@@ -195,12 +206,13 @@ std::vector<DataSourceRow> other_rows() {
         .required = {train_file}},
        open_criteo},
       {{.name = "synthetic",
-        .gives = {image, clip, text, table, tokens},
+        .gives = {image, clip, text, table, tokens, parallel},
         .help =
             "synthetic images, clips or text with classes, images with a class for each pixel or with boxes, clicks, "
-            "or running tokens, all of them learnable; reads no file",
+            "running tokens, or tokens to reverse, all of them learnable; reads no file",
         .keys = {"data.synthetic_samples"},
-        .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations, tensor_names::object_masks}},
+        .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations, tensor_names::object_masks,
+                    tensor_names::next_tokens}},
        open_synthetic},
   };
 }

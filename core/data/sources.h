@@ -47,6 +47,8 @@ std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_chat(const DataSettings& settings, Split split);
 /// Also throws as parse_session_log does, and where no session has two items that the training file has.
 std::unique_ptr<Dataset> open_sessions(const DataSettings& settings, Split split);
+/// Also throws Error{failed} naming two files with different numbers of lines.
+std::unique_ptr<Dataset> open_parallel(const DataSettings& settings, Split split);
 /// Throws Error{usage} where settings.vocab_path is no vocabulary of a language model; the message names the source.
 void require_text_vocabulary(const DataSettings& settings, std::string_view source);
 /// The file of a split, below settings.path. Throws Error{usage} naming the source where no file is set.

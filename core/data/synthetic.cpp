@@ -185,6 +185,53 @@ class SyntheticTokens : public Dataset {
   int used_;
 };
 
+/// A translation is its source reversed: tokens from a few ids of the vocabulary, in lengths from a quarter of the
+/// longest on.
+class SyntheticParallel : public Dataset {
+ public:
+  SyntheticParallel(const DataSettings& settings, Split split)
+      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+    info_ = parallel_info(settings.max_length, settings.synthetic_vocab_size);
+    used_ = std::min(most_used, info_.vocab_size - first_word);
+    if (used_ < 1) fail_usage("synthetic parallel text needs a vocabulary of at least {} ids", first_word + 1);
+  }
+
+  std::int64_t size() const override { return size_; }
+
+  void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
+    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const auto below = [&stream](std::uint64_t element, int count) {
+      return static_cast<std::int32_t>(stream.bits(element) % static_cast<std::uint32_t>(count));
+    };
+    const int most = info_.max_length - 1, shortest = std::max(1, most / 4);
+    const auto words = static_cast<std::size_t>(shortest + below(0, most - shortest + 1));
+    const auto ids = out.at<std::int32_t>(tensor_names::ids), decoder = out.at<std::int32_t>(tensor_names::decoder_ids),
+               next = out.at<std::int32_t>(tensor_names::next_tokens);
+    std::ranges::fill(ids, 0);
+    std::ranges::fill(decoder, 0);
+    std::ranges::fill(next, -1);
+    for (std::size_t i = 0; i < words; ++i) {
+      const std::int32_t word = first_word + below(i + 1, used_);
+      ids[i] = next[words - 1 - i] = decoder[words - i] = word;
+    }
+    ids[words] = decoder[0] = next[words] = end_id;
+    out.set(tensor_names::lengths, static_cast<std::int32_t>(words + 1));
+    out.set(tensor_names::decoder_lengths, static_cast<std::int32_t>(words + 1));
+  }
+
+  std::int32_t label(std::int64_t) const override { return 0; }
+
+ private:
+  static constexpr int most_used = 32;
+  static constexpr std::int32_t end_id = 0;
+  static constexpr std::int32_t first_word = 2;
+
+  DataSettings settings_;
+  Split split_;
+  std::int64_t size_;
+  int used_;
+};
+
 }  // namespace
 
 std::int64_t synthetic_size(const DataSettings& settings, Split split) {
@@ -212,6 +259,8 @@ std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split spli
       return open_synthetic_clicks(settings, split);
     case DataKind::tokens:
       return std::make_unique<SyntheticTokens>(settings, split);
+    case DataKind::parallel:
+      return std::make_unique<SyntheticParallel>(settings, split);
   }
   fail_usage("unknown kind of data");
 }

@@ -6,21 +6,24 @@
 namespace ptrain::tensor_names {
 
 // Inputs of samples.
-inline constexpr const char* images = "images";                  // u8 [N,H,W,3]; clips [N,frames,H,W,3]
-inline constexpr const char* ids = "input_ids";                  // i32 [N,S]; a plan for packed text reads [T]
-inline constexpr const char* token_types = "token_type_ids";     // i32 [N,S], or packed [T]
-inline constexpr const char* lengths = "lengths";                // i32 [N], tokens of each sequence
-inline constexpr const char* dense_features = "dense_features";  // f32 [N,D], of a table's rows
+inline constexpr const char* images = "images";                    // u8 [N,H,W,3]; clips [N,frames,H,W,3]
+inline constexpr const char* ids = "input_ids";                    // i32 [N,S]; a plan for packed text reads [T]
+inline constexpr const char* token_types = "token_type_ids";       // i32 [N,S], or packed [T]
+inline constexpr const char* lengths = "lengths";                  // i32 [N], tokens of each sequence
+inline constexpr const char* decoder_ids = "decoder_input_ids";    // i32 [N,S], or packed [T]: a translation so far
+inline constexpr const char* decoder_lengths = "decoder_lengths";  // i32 [N], tokens of each
+inline constexpr const char* dense_features = "dense_features";    // f32 [N,D], of a table's rows
 inline constexpr const char* categorical_features = "categorical_features";  // i32 [N,K], of a table's rows
 inline constexpr const char* placements = "placements";  // f32 [N,5], of padded images (data/image/framing.h)
 
 // Targets.
-inline constexpr const char* labels = "labels";                // i32 [N]; -1 marks rows without a sample
-inline constexpr const char* values = "values";                // f32 [N]; NaN marks rows without a sample
-inline constexpr const char* masks = "masks";                  // i32 [N,H,W], a class per pixel; -1: none
-inline constexpr const char* annotations = "annotations";      // i64 [N,M,9], objects (data/boxes/annotated_images.h)
-inline constexpr const char* object_masks = "object_masks";    // i32 [N,T], runs of their masks, likewise
-inline constexpr const char* next_tokens = "next_tokens";      // i32 [N*S]; -1 marks tokens without a next one
+inline constexpr const char* labels = "labels";              // i32 [N]; -1 marks rows without a sample
+inline constexpr const char* values = "values";              // f32 [N]; NaN marks rows without a sample
+inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class per pixel; -1: none
+inline constexpr const char* annotations = "annotations";    // i64 [N,M,9], objects (data/boxes/annotated_images.h)
+inline constexpr const char* object_masks = "object_masks";  // i32 [N,T], runs of their masks, likewise
+inline constexpr const char* next_tokens =
+    "next_tokens";  // i32 [N,S], or packed [T]; -1 marks tokens without a next one
 inline constexpr const char* learnt_tokens = "learnt_tokens";  // i32 [N,S], of chats: 1 for tokens of answers
 inline constexpr const char* mixup_labels = "mixup_labels";    // i32 [N], of the second sample in mixed rows
 inline constexpr const char* mixup_lambda = "mixup_lambda";    // f32 [1], weight of the loss by `labels` then
@@ -29,12 +32,17 @@ inline constexpr const char* mixup_lambda = "mixup_lambda";    // f32 [1], weigh
 inline constexpr const char* attention_mask = "attention_mask";  // [N,S], ones for tokens, zeros for the padding
 
 // Other inputs of a plan.
+inline constexpr const char* decoder_offsets = "decoder_sequence_offsets";  // i32 [N+1], as sequence_offsets
 inline constexpr const char* offsets = "sequence_offsets";  // i32 [N+1], packed: first token of each sequence, and
                                                             // the end of the last
 inline constexpr const char* last_tokens = "last_tokens";   // i32 [N+1], packed: last token of each sequence, and 0
                                                             // at the end
 inline constexpr const char* cache_slots = "cache_slots";   // i32 [N], with a cache: where each text's keys are kept
 inline constexpr const char* past = "past_lengths";         // i32 [N], likewise: tokens that were read before
+inline constexpr const char* cache_sources =
+    "cache_sources";                                         // i32 [N], likewise: the slot whose past a text continues
+inline constexpr const char* memory_slots = "memory_slots";  // i32 [N], of a decoder: where its source's keys are kept
+inline constexpr const char* last_positions = "memory_last_positions";  // i32 [N], of the last of these keys
 inline constexpr const char* anchor_matches = "anchor_matches";  // i32 [N,A], the object of each anchor, or BoxMatch
 inline constexpr const char* object_boxes = "object_boxes";      // f32 [N,M,6], as detections, of those that are learnt
 inline constexpr const char* mask_ranges =

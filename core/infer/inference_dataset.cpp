@@ -31,6 +31,7 @@ std::unique_ptr<InferenceDataset> open_kind(const ModelArtifact& model, const st
     case DataKind::table:
       return open_table_inputs(model, arguments);
     case DataKind::tokens:
+    case DataKind::parallel:
       break;
   }
   fail_usage("{}: is a language model, which generates text (ptrain infer) and has no classes to predict",

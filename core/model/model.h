@@ -85,8 +85,10 @@ class Model {
   /// all.
   virtual std::string variant() const { return {}; }
   virtual DataKind reads() const = 0;
-  /// Whether it reads sequences of tokens: sentences, or blocks of running text.
-  bool is_text() const { return reads() == DataKind::text || reads() == DataKind::tokens; }
+  /// Whether it reads sequences of tokens: sentences, blocks of running text, or texts with translations.
+  bool is_text() const {
+    return reads() == DataKind::text || reads() == DataKind::tokens || reads() == DataKind::parallel;
+  }
   /// The noun for a sample in reports and units: image, clip, sequence or sample (of a table).
   virtual std::string sample() const { return sample_name(reads()); }
 

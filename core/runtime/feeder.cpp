@@ -38,8 +38,17 @@ struct TokenInput {
   const char* name;
   std::int32_t fill;
 };
-constexpr std::array<TokenInput, 3> token_inputs{
-    {{tensor_names::ids, 0}, {tensor_names::token_types, 0}, {tensor_names::next_tokens, ignored_label}}};
+constexpr std::array<TokenInput, 4> token_inputs{{{tensor_names::ids, 0},
+                                                  {tensor_names::token_types, 0},
+                                                  {tensor_names::decoder_ids, 0},
+                                                  {tensor_names::next_tokens, ignored_label}}};
+
+/// The lengths of the sequences that an input has tokens of: a decoder's, where there is one, or else the only ones.
+const char* name_lengths(std::string_view input, const Batch& batch) {
+  const bool is_decoders = input == tensor_names::decoder_ids || input == tensor_names::next_tokens;
+  return is_decoders && batch.has(tensor_names::decoder_lengths) ? tensor_names::decoder_lengths
+                                                                 : tensor_names::lengths;
+}
 
 bool is_packed(std::string_view name) {
   return std::any_of(token_inputs.begin(), token_inputs.end(), [&](const TokenInput& row) { return row.name == name; });
@@ -60,18 +69,27 @@ std::vector<std::int32_t> find_last_tokens(const std::vector<std::int32_t>& offs
 
 /// Number of tokens that the plan computes, padding included.
 std::int64_t find_capacity(const Plan& plan) {
-  return plan.has_input(tensor_names::ids) ? plan.graph().desc(plan.graph().find_value(tensor_names::ids)).count() : 0;
+  std::int64_t tokens = 0;
+  for (const char* name : {tensor_names::ids, tensor_names::decoder_ids}) {
+    if (plan.has_input(name)) tokens += plan.graph().desc(plan.graph().find_value(name)).count();
+  }
+  return tokens;
 }
 
 void feed_packed(Plan& plan, const Batch& batch) {
-  const auto capacity = static_cast<std::size_t>(find_capacity(plan));
-  const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
   for (const auto& [name, fill] : token_inputs) {
-    if (plan.has_input(name)) write(plan, name, packed(batch.values<std::int32_t>(name), lengths, capacity, fill));
+    if (!plan.has_input(name)) continue;
+    const auto capacity = static_cast<std::size_t>(plan.graph().desc(plan.graph().find_value(name)).count());
+    const Tokens lengths = batch.values<std::int32_t>(name_lengths(name, batch));
+    write(plan, name, packed(batch.values<std::int32_t>(name), lengths, capacity, fill));
   }
+  const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
   const std::vector<std::int32_t> offsets = make_offsets(lengths);
   write(plan, tensor_names::offsets, offsets);
   if (plan.has_input(tensor_names::last_tokens)) write(plan, tensor_names::last_tokens, find_last_tokens(offsets));
+  if (plan.has_input(tensor_names::decoder_offsets)) {
+    write(plan, tensor_names::decoder_offsets, make_offsets(batch.values<std::int32_t>(tensor_names::decoder_lengths)));
+  }
 }
 
 /// Images as large as the frame.
@@ -98,9 +116,14 @@ void read_output(const Plan& plan, const std::string& name, const TensorDesc& de
 }  // namespace
 
 TokenCounts count_tokens(const Plan& plan, const Batch& batch) {
-  if (!batch.has(tensor_names::lengths)) return {};
-  const Tokens lengths = batch.values<std::int32_t>(tensor_names::lengths);
-  return {std::accumulate(lengths.begin(), lengths.begin() + batch.count, std::int64_t{0}), find_capacity(plan)};
+  TokenCounts counts;
+  for (const char* name : {tensor_names::lengths, tensor_names::decoder_lengths}) {
+    if (!batch.has(name)) continue;
+    const Tokens lengths = batch.values<std::int32_t>(name);
+    counts.valid = std::accumulate(lengths.begin(), lengths.begin() + batch.count, counts.valid);
+    counts.computed = find_capacity(plan);
+  }
+  return counts;
 }
 
 Batch empty_outputs(const Plan& plan, const std::vector<std::string>& names) {

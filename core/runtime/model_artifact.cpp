@@ -316,6 +316,7 @@ void require_images_or_sentences(const ModelArtifact& trained, const std::string
   std::string reads;
   if (data.kind == DataKind::table) reads = "rows of tables";
   if (data.kind == DataKind::tokens) reads = "running text";
+  if (data.kind == DataKind::parallel) reads = "texts to translate";
   if (data.frames > 0) reads = fmt::format("clips of {} frames", data.frames);
   if (reads.empty()) return;
   fail_usage("{}: reads {}, which {}; use ptrain infer or bench infer", trained.folder.string(), reads, what);

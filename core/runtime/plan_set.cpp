@@ -9,10 +9,11 @@
 namespace ptrain {
 
 Bucket measure_extents(const Batch& batch) {
-  std::int64_t tokens = 0;
-  if (batch.has(tensor_names::lengths)) {
-    const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
-    tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  std::int64_t tokens = 0;  // the more of a text's and its translation's, for which a graph has the same capacity
+  for (const char* name : {tensor_names::lengths, tensor_names::decoder_lengths}) {
+    if (!batch.has(name)) continue;
+    const auto lengths = batch.values<std::int32_t>(name);
+    tokens = std::max(tokens, std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
   }
   const ImageSize size = find_image_size(batch);
   Bucket extents(

@@ -27,6 +27,8 @@ class Metrics {
   virtual bool reads_outputs() const { return true; }
   /// Adds the samples of a batch that have targets, with their mean loss (none: unknown) and the task's scores().
   virtual void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) = 0;
+  /// Adds a text that the model generated, for tasks whose texts have a reference.
+  virtual void add_text(const std::string& /*generated*/, const std::string& /*reference*/) {}
 
   /// All counts as numbers, which merge() adds to another rank's object.
   virtual std::vector<double> state() const = 0;

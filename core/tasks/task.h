@@ -72,6 +72,8 @@ class Task {
   virtual Batch mirrored(Batch scores) const { return scores; }
   /// Whether a deployed model predicts each sample separately, with the functions below.
   virtual bool predicts_samples() const { return true; }
+  /// Whether evaluations translate the samples too, for metrics of the texts.
+  virtual bool translates() const { return false; }
   /// Outputs of deployed models: scores() first, and tensors that the task computes from them.
   virtual Batch answers(Batch scores) const { return scores; }
   /// Whether predictions can have a label map; of at most 256 classes.

@@ -8,6 +8,7 @@
 #include "core/tasks/next_item/next_item.h"
 #include "core/tasks/regression/regression.h"
 #include "core/tasks/segmentation/segmentation.h"
+#include "core/tasks/translation/translation.h"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ constexpr Row rows[] = {
     {"segmentation", make<Segmentation>},
     {"detection", make<Detection>},
     {"instance_segmentation", make<InstanceSegmentation>},
+    {"translation", make<TranslationTask>},
 };
 
 }  // namespace

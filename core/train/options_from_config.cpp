@@ -101,6 +101,7 @@ DataSettings data_settings(const Config& config) {
   settings.max_length = static_cast<int>(data.max_length);
   settings.vocab_path = data.vocab;
   settings.chat_template = data.chat_template;
+  settings.languages = data.languages;
   settings.lowercase = data.lowercase;
   settings.classes = static_cast<int>(config.model.classes);
   settings.synthetic_samples = static_cast<int>(data.synthetic_samples);

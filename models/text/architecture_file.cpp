@@ -15,12 +15,14 @@ struct NamedActivation {
   std::string_view name;
   Activation activation;
 };
-constexpr std::array<NamedActivation, 6> named_activations{{{"gelu", Activation::gelu_erf},
+constexpr std::array<NamedActivation, 8> named_activations{{{"gelu", Activation::gelu_erf},
                                                             {"gelu_python", Activation::gelu_erf},
                                                             {"gelu_new", Activation::gelu_tanh},
                                                             {"gelu_fast", Activation::gelu_tanh},
                                                             {"gelu_pytorch_tanh", Activation::gelu_tanh},
-                                                            {"relu", Activation::relu}}};
+                                                            {"relu", Activation::relu},
+                                                            {"silu", Activation::silu},
+                                                            {"swish", Activation::silu}}};
 
 }  // namespace
 
@@ -81,7 +83,8 @@ Activation parse_activation(const nlohmann::json& value, const char* field, cons
   for (const NamedActivation& known : named_activations) {
     if (value == known.name) return known.activation;
   }
-  fail("{}: {}: {}: expected gelu, gelu_new, gelu_fast, gelu_pytorch_tanh or relu", file.string(), field, value.dump());
+  fail("{}: {}: {}: expected gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu or silu", file.string(), field,
+       value.dump());
 }
 
 std::string_view name_of_activation(Activation activation) {

@@ -1,9 +1,7 @@
 #include "models/text/text_blocks.h"
 
-#include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
-#include "core/ops/text/cached_attention.h"
 #include "core/ops/text/gather_token.h"
 
 #include <algorithm>
@@ -49,17 +47,28 @@ ValueId TextBlocks::attend(const std::string& name, AttentionAttributes attribut
   if (has_cache(mode())) {
     const int kv_heads = attributes.kv_heads > 0 ? attributes.kv_heads : attributes.heads;
     const CacheAttributes cache{attributes.heads, kv_heads};
-    const Shape shape{extents_.get(extent_names::cache_slots), kv_heads, extents_.get(extent_names::cache_length),
-                      channels(qkv) / (attributes.heads + 2 * kv_heads)};
-    const ValueId keys = graph_.add_state(name + ".cached_keys", {DType::f32, shape});
-    const ValueId values = graph_.add_state(name + ".cached_values", {DType::f32, shape});
-    qkv = add(name + ".cache", std::make_shared<AppendCache>(cache), {qkv, keys, values, slots_, offsets_, past_});
+    const LayerCache layer = add_cache(name, kv_heads, channels(qkv) / (attributes.heads + 2 * kv_heads));
+    qkv = append(name + ".cache", cache, layer, qkv, offsets_);
     if (mode() == Mode::decoding) {
-      return add(name, std::make_shared<CachedAttention>(cache), {qkv, keys, values, slots_, offsets_, past_});
+      return add(name, std::make_shared<CachedAttention>(cache),
+                 {qkv, layer.keys, layer.values, slots_, offsets_, past_});
     }
   }
   attributes.max_length = packed_ ? max_length_ : 0;
   return add(name, std::make_shared<Attention>(attributes), with_offsets({qkv, lengths_, rng_}));
+}
+
+TextBlocks::LayerCache TextBlocks::add_cache(const std::string& name, std::int64_t kv_heads, std::int64_t depth) {
+  const Shape shape{extents_.get(extent_names::cache_slots), kv_heads, extents_.get(extent_names::cache_length), depth};
+  return {graph_.add_state(name + ".cached_keys", {DType::f32, shape}),
+          graph_.add_state(name + ".cached_values", {DType::f32, shape})};
+}
+
+ValueId TextBlocks::append(const std::string& name, const CacheAttributes& attributes, const LayerCache& cache,
+                           ValueId qkv, ValueId offsets) {
+  std::vector<ValueId> inputs{qkv, cache.keys, cache.values, slots_, offsets, past_};
+  if (sources_ != no_value) inputs.push_back(sources_);
+  return add(name, std::make_shared<AppendCache>(attributes), inputs);
 }
 
 ValueId TextBlocks::last_tokens(ValueId x, std::int64_t rows) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "core/base/enums.h"
+#include "core/data/tensor_names.h"
 #include "core/ops/text/attention.h"
+#include "core/ops/text/cached_attention.h"
 #include "models/blocks.h"
 
 namespace ptrain {
@@ -41,6 +43,21 @@ class TextBlocks : public Blocks {
   /// The inputs for a batch of sequences of `max_length` tokens, or of packed ones (with the largest capacity unless
   /// the batch has one), and dropout's random state.
   Tokens inputs(const Bucket& batch, std::int64_t max_length, TokenTypes token_types = TokenTypes::read);
+  /// Sets the packed sequences that attend(), with_offsets() and with_positions() read; those of inputs() at first.
+  void read_sequences(ValueId lengths, ValueId offsets) { lengths_ = lengths, offsets_ = offsets; }
+  ValueId offsets() const { return offsets_; }
+  /// Adds an input of the slots whose past texts continue in their own (AppendCache's sources).
+  void read_cache_sources(std::int64_t rows) {
+    sources_ = graph_.add_input(tensor_names::cache_sources, {DType::i32, Shape{rows}});
+  }
+  /// The state that a layer keeps for all slots.
+  struct LayerCache {
+    ValueId keys, values;
+  };
+  LayerCache add_cache(const std::string& name, std::int64_t kv_heads, std::int64_t depth);
+  /// Appends the keys and values of tokens in sequences at `offsets`; returns `qkv`.
+  ValueId append(const std::string& name, const CacheAttributes& attributes, const LayerCache& cache, ValueId qkv,
+                 ValueId offsets);
   /// Attention of a layer, from its queries, keys and values. With a cache these are appended to it, and in decoding it
   /// is what is attended to.
   ValueId attend(const std::string& name, AttentionAttributes attributes, ValueId qkv);
@@ -77,7 +94,7 @@ class TextBlocks : public Blocks {
   std::string file_prefix_;
   Bucket extents_{0};
   std::int64_t max_length_ = 0;  // of a sequence
-  ValueId offsets_ = no_value, slots_ = no_value, past_ = no_value;
+  ValueId offsets_ = no_value, slots_ = no_value, past_ = no_value, sources_ = no_value;
 };
 
 }  // namespace ptrain
