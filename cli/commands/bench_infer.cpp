@@ -130,6 +130,10 @@ void bench_infer(const BenchInferArguments& arguments) {
   const Scenario scenario = parse_choice<Scenario>("--scenario", arguments.scenario);
   const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
   if (is_decoding(scenario)) return bench_decoding(arguments, scenario, opened);
+  if (opened.task->translates()) {
+    fail_usage("{}: translates, which ptrain bench infer does not measure; ptrain infer prints its speed",
+               arguments.deploy.model);
+  }
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   options.batch_size = query_samples(scenario, options.batch_size);

@@ -11,6 +11,7 @@
 #include "core/infer/inference.h"
 #include "core/infer/label_maps.h"
 #include "core/infer/prediction_format.h"
+#include "core/infer/translation.h"
 #include "core/io/free_output.h"
 #include "core/report/json_file.h"
 #include "core/report/progress.h"
@@ -32,6 +33,7 @@ struct InferArguments {
   std::string masks, boxes, coco_results;
   std::string progress = "auto";
   GenerationOptions generation;
+  SearchOptions search{.beams = 5};
   std::string cache_dtype = "auto";
 };
 
@@ -133,6 +135,29 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
       opened.trained.config.model.max_positions));
 }
 
+/// Translates the texts of the command line, of .txt files and of standard input.
+void translate(const LoadedModel& opened, const InferArguments& arguments, PredictionFormat format) {
+  if (!arguments.report.empty()) fail_usage("--report: needs classes; {} translates", arguments.deploy.model);
+  std::vector<std::string> notes;
+  const std::vector<std::string> texts = read_sources(arguments.inputs, notes);
+  print_notes(notes);
+  const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
+  DeployOptions options =
+      make_deploy_options(std::ssize(texts), opened, backend->kernels().preferred_low_precision(), arguments);
+  options.cache = CacheOptions{.dtype = cache_dtype(options.amp, arguments.cache_dtype)};
+  fmt::print("{}", translation_header(format));
+  std::int64_t tokens = 0;
+  const Stopwatch watch;
+  translate_texts(opened, *backend, options, arguments.search, texts, [&](const TranslatedText& one) {
+    tokens += one.tokens;
+    fmt::print("{}", translation_line(format, one));
+    std::fflush(stdout);
+  });
+  print_error_line(fmt::format("{} texts in {:.2f} s: {:.1f}/s, {:.1f} tokens/s", texts.size(), watch.seconds(),
+                               static_cast<double>(texts.size()) / watch.seconds(),
+                               static_cast<double>(tokens) / watch.seconds()));
+}
+
 /// Rejects outputs that the model's task does not have, and those that would overwrite what is read.
 void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
   std::vector<std::filesystem::path> read{opened.trained.folder, arguments.deploy.model};
@@ -152,6 +177,7 @@ void infer(const InferArguments& arguments) {
   const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
   const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
   check_outputs(arguments, opened);
+  if (opened.task->translates()) return translate(opened, arguments, format);
   if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
@@ -209,6 +235,20 @@ void add_generation_options(CLI::App& command, InferArguments& arguments) {
   add_cache_option(command, arguments.cache_dtype)->group(group);
 }
 
+void add_translation_options(CLI::App& command, SearchOptions& search) {
+  const char* group = "Translation";
+  command.add_option("--beams", search.beams, "beams of the search; 1: always the most likely token")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--length-penalty", search.length_penalty,
+                  "power of a translation's number of tokens that its log probability is divided by")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str()
+      ->group(group);
+}
+
 }  // namespace
 
 void add_infer_command(CLI::App& program) {
@@ -223,7 +263,8 @@ void add_infer_command(CLI::App& program) {
           "evaluation samples are used; "
           "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl, .ndjson), .txt files and "
           "sentences, or "
-          "prompts of a language model; files of Criteo's lines; - for standard input, one input per line")
+          "prompts of a language model, or texts to translate; files of Criteo's lines; - for standard input, one "
+          "input per line")
       ->required();
   command->add_option("--top", arguments->top, "number of classes shown per input")
       ->check(CLI::Range(1, 1'000'000))
@@ -235,6 +276,7 @@ void add_infer_command(CLI::App& program) {
       "--json", [arguments] { arguments->format = "jsonl"; }, "same as --format jsonl");
   add_column_options(*command, arguments->options);
   add_generation_options(*command, *arguments);
+  add_translation_options(*command, arguments->search);
   command->add_option("--report", arguments->report, "metrics, confusion matrix and worst errors as JSON")
       ->type_name("FILE");
   command

@@ -77,6 +77,9 @@ void serve_language_model(const ServeArguments& arguments, const LoadedModel& op
 
 void serve(const ServeArguments& arguments) {
   const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
+  if (opened.task->translates()) {
+    fail_usage("{}: translates, which ptrain serve does not; use ptrain infer", arguments.deploy.model);
+  }
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   options.kernels.exhaustive_search = false;  // for the same predictions as ptrain infer

@@ -137,6 +137,13 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   finish();
 }
 
+DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& task, const Variables& trained,
+                             const DeployOptions& options)
+    : DeployedModel(backend, model, task, std::optional<QuantizationScheme>(), options) {
+  write_deployed(folded_, trained, variables_);
+  finish();
+}
+
 DeployedModel::DeployedModel(Backend& backend, const DeployedModel& precise, const QuantizationScheme& scheme,
                              const DeployOptions& options)
     : DeployedModel(backend, precise.model_, precise.task_, std::optional(scheme), options) {

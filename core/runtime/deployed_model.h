@@ -34,6 +34,9 @@ class DeployedModel {
   /// the tensor that is missing, of another shape or not finite; OutOfMemory.
   DeployedModel(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
                 const DeployOptions& options);
+  /// The same with the present weights of a model in training.
+  DeployedModel(Backend& backend, const Model& model, const Task& task, const Variables& trained,
+                const DeployOptions& options);
   /// Quantizes `precise`, which is at AMP level O0 and not quantized, by `scheme`.
   DeployedModel(Backend& backend, const DeployedModel& precise, const QuantizationScheme& scheme,
                 const DeployOptions& options);

@@ -34,8 +34,9 @@ void add_adapter(LoadedModel& opened, const std::filesystem::path& folder, Model
 
 void require_answers(const LoadedModel& opened, const std::string& what) {
   if (opened.task->predicts_samples()) return;
-  fail_usage("{}: reads running text, but {} makes one prediction per input; use ptrain infer or bench infer",
-             opened.trained.folder.string(), what);
+  fail_usage("{}: {}, but {} makes one prediction per input; use ptrain infer{}", opened.trained.folder.string(),
+             opened.task->translates() ? "translates" : "reads running text", what,
+             opened.task->translates() ? "" : " or bench infer");
 }
 
 }  // namespace ptrain

@@ -82,6 +82,8 @@ EvalResult Evaluator::evaluate() {
   const PredictionOptions form{
       .class_names = data_.info().class_names,
       .label_maps = task_.predicts_label_maps() && data_.info().classes <= most_label_map_classes};
+  std::unique_ptr<Translator> translator;
+  if (task_.translates() && data_.decode({})) translator = plans_.make_translator(data_.info(), eval_.beams);
   const auto run = [&](Plan& plan, const Batch& batch) {
     feed(plan, batch);
     plan.run(Pass::forward, Pass::forward);
@@ -101,6 +103,7 @@ EvalResult Evaluator::evaluate() {
     observer_.on_activity("evaluating", done, total);
     if (eval_.flip) average(scores, task_.mirrored(run(plan, mirrored(batch))));
     metrics->add_batch(batch, loss, scores);
+    if (translator != nullptr) add_translations(*translator, batch, *metrics);
     if (output_.predictions) {
       std::ranges::move(task_.predictions(batch, scores, form), std::back_inserter(predictions_));
       keep_shown_label_maps(predictions_);
@@ -111,6 +114,19 @@ EvalResult Evaluator::evaluate() {
   result.bad_samples = ranks_.collect(loader.bad_samples());
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
+}
+
+void Evaluator::add_translations(Translator& translator, const Batch& batch, Metrics& metrics) const {
+  std::vector<Translator::Ids> sources;
+  const auto lengths = batch.values<std::int32_t>(tensor_names::lengths);
+  for (std::int64_t row = 0; row < batch.count; ++row) {
+    const auto ids = batch.at(tensor_names::ids).row<std::int32_t>(row);
+    sources.emplace_back(ids.begin(), ids.begin() + lengths[static_cast<std::size_t>(row)]);
+  }
+  const std::vector<Translator::Ids> translations = translator.translate(sources);
+  for (std::size_t row = 0; row < translations.size(); ++row) {
+    metrics.add_text(*data_.decode(translations[row]), data_.origin(batch.sample_indices[row]).second);
+  }
 }
 
 std::vector<Prediction> Evaluator::predictions() const {

@@ -46,6 +46,8 @@ class Evaluator {
 
  private:
   EvalResult evaluate();
+  /// Translates the batch's texts and adds them to the metrics, with their references.
+  void add_translations(Translator& translator, const Batch& batch, Metrics& metrics) const;
   std::unique_ptr<Metrics> make_metrics() const;
   /// Sums the counts of all ranks.
   EvalResult make_result(const Metrics& counted) const;

@@ -14,6 +14,18 @@ constexpr int first_batches = 32;
 
 }  // namespace
 
+std::unique_ptr<Translator> TrainingPlans::make_translator(const DatasetInfo& data, std::int64_t beams) const {
+  DeployOptions options;
+  options.batch_size = options_.evaluation_loader.batch_size;
+  options.max_length = data.max_length;
+  options.amp = options_.evaluation.amp;
+  options.kernels = options_.step.plan.kernels;
+  options.kernels.exhaustive_search = false;
+  options.cache = CacheOptions{};
+  return std::make_unique<Translator>(backend_, model_, task(), variables_, options, SearchOptions{.beams = beams},
+                                      data.end_token);
+}
+
 TrainingPlans::TrainingPlans(TrainingPlanOptions options, Backend& backend, const Model& model, const Ranks& ranks,
                              Collectives* gradients, TrainObserver& observer)
     : options_(std::move(options)),

@@ -4,6 +4,7 @@
 #include "core/data/dataset.h"
 #include "core/model/model.h"
 #include "core/passes/amp.h"
+#include "core/runtime/decoding/translator.h"
 #include "core/runtime/plan_set.h"
 #include "core/train/phases.h"
 #include "core/train/plans/step_options.h"
@@ -65,6 +66,8 @@ class TrainingPlans {
   PlanSet& training() { return *training_; }
   const PlanSet& training() const { return *training_; }
   PlanSet& evaluation() { return *evaluation_; }
+  /// A decoder with the weights that the variables have now.
+  std::unique_ptr<Translator> make_translator(const DatasetInfo& data, std::int64_t beams) const;
   /// Of the training plans; null without TrainingPlanOptions::numerics.
   ValueWatch* value_watch() { return value_watch_ ? &*value_watch_ : nullptr; }
   const ValueWatch* value_watch() const { return value_watch_ ? &*value_watch_ : nullptr; }

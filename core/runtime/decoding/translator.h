@@ -1,0 +1,39 @@
+// Translates texts with an encoder and a decoder: the encoder runs once, and its keys and values are kept beside those
+// of the translations so far.
+#pragma once
+
+#include "core/runtime/decoding/beam_search.h"
+#include "core/runtime/deployed_model.h"
+
+namespace ptrain {
+
+class Translator {
+ public:
+  using Ids = std::vector<std::int32_t>;
+
+  /// As DeployedModel, with the weights of a file or of `trained`. options.batch_size texts are translated at once, and
+  /// options.max_length is the longest source, and translation if search.max_tokens is 0; options.cache is set.
+  Translator(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
+             DeployOptions options, SearchOptions search, std::int32_t end_token);
+  Translator(Backend& backend, const Model& model, const Task& task, const Variables& trained, DeployOptions options,
+             SearchOptions search, std::int32_t end_token);
+
+  /// The translations of at most batch_size() sources, each of which ends in the end token; theirs are without it.
+  std::vector<Ids> translate(std::span<const Ids> sources);
+  std::int64_t batch_size() const { return batch_size_; }
+
+ private:
+  struct Text;
+
+  /// Few numbers of rows, since each has its plans.
+  std::size_t round_rows(std::size_t rows) const;
+  void prefill(std::vector<Text>& texts, std::span<const Ids> sources);
+  void decode(std::vector<Text>& texts, std::span<const Ids> sources);
+
+  std::int64_t batch_size_;
+  SearchOptions search_;
+  std::int32_t end_token_;
+  DeployedModel model_;
+};
+
+}  // namespace ptrain

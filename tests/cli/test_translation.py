@@ -1,0 +1,93 @@
+"""Translation from text files to translated text: a vocabulary, a training with BLEU, the search's options."""
+import json
+import random
+import unittest
+
+from program import ProgramTest, get_figures, run
+
+DICTIONARY = {"the": "der", "a": "ein", "dog": "Hund", "man": "Mann", "sees": "sieht", "hears": "h\u00f6rt", "old": "alte"}
+CONFIG = """model: {{name: transformer, size: tiny, dropout: 0.0}}
+amp: {{level: O0}}
+data: {{source: parallel, path: {folder}, train_file: train, dev_file: val, languages: [en, de],
+       vocab: {folder}/tokenizer.json, max_length: 16, batch_size: 32, workers: 0}}
+train:
+  steps: 300
+  label_smoothing: 0.1
+  optimizer: {{name: adam, lr: 3.0e-3, beta1: 0.9, beta2: 0.98, epsilon: 1.0e-9, weight_decay: 0.0}}
+  schedule: {{name: inverse_sqrt, warmup_steps: 40}}
+eval: {{every_steps: 150, batch_size: 24}}
+flags: {{cudnn_exhaustive_search: false}}
+output: {{keep_best: bleu}}
+"""
+
+
+def pairs(count, seed):
+    """Sentences that are translated word by word."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        words = []
+        for _ in range(2):
+            words += [draw.choice(["the", "a"])] + ["old"] * draw.randrange(2) + [draw.choice(["dog", "man"])]
+        words.insert(len(words) // 2, draw.choice(["sees", "hears"]))
+        yield " ".join(words), " ".join(DICTIONARY[word] for word in words)
+
+
+class Translation(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        for name, count in (("train", 800), ("val", 50)):
+            rows = list(pairs(count, name))
+            for side, language in enumerate(("en", "de")):
+                (self.folder / f"{name}.{language}").write_text("".join(row[side] + "\n" for row in rows))
+        self.files = [self.folder / "train.en", self.folder / "train.de"]
+        self.learn = ("data", "vocabulary", *self.files, "--out", self.folder / "tokenizer.json", "--size", 300)
+        self.config.write_text(CONFIG.format(folder=self.folder))
+
+    def test_it_learns_a_vocabulary_trains_and_translates(self):
+        learnt = run(*self.learn)
+        self.assertEqual(learnt.returncode, 0, learnt.stderr)
+        self.assertRegex(learnt.stdout, r"tokenizer\.json: \d+ tokens\n")
+        trained = self.train("own")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        report = self.report("own")
+        figures = get_figures(report)
+        self.assertGreater(figures["bleu"], 60)
+        self.assertGreater(figures["chrf"], 60)
+        self.assertLess(figures["perplexity"], 3)
+        self.assertIn("tok:13a", report["evaluation"]["signature"])
+        self.assertEqual(report["best"]["metric"], "bleu")
+
+        model, source = self.folder / "own", "the old man sees a dog"
+        (self.folder / "text.txt").write_text(f"{source}\n\na dog hears the man\n")
+        plain = run("infer", model, self.folder / "text.txt")
+        self.assertEqual(plain.returncode, 0, plain.stderr)
+        first, blank, third = plain.stdout.split("\n")[:3]
+        self.assertEqual(blank, "")
+        self.assertTrue(first and third)
+        self.assertRegex(plain.stderr, r"^3 texts in .* s: .*/s, .* tokens/s")
+        (line,) = run("infer", model, source, "--json").stdout.splitlines()
+        self.assertEqual(json.loads(line)["text"], first, "alone as among others")
+        self.assertEqual(json.loads(line)["input"], source)
+        greedy = run("infer", model, "-", "--beams", 1, input=source + "\n")
+        self.assertEqual(greedy.stdout, first + "\n", "what it is sure of needs no search")
+        self.assertEqual(run("infer", model, source, "--format", "csv").stdout, f"input,text\n{source},{first}\n")
+        self.assert_one_line_error(run("infer", model, "man " * 40), 1, "expected at most 16")
+        for refused in (("serve", model), ("export", model, "--out", self.folder / "out", "--format", "onnx"),
+                        ("bench", "infer", model)):
+            self.assert_one_line_error(run(*refused), 2, "translates")
+
+    def test_what_is_wrong_with_the_files_is_said_in_one_line(self):
+        self.assert_one_line_error(self.train("own"), 1, "tokenizer.json")
+        self.assertEqual(run(*self.learn).returncode, 0)
+        with self.files[0].open("a") as file:
+            file.write("one more\n")
+        self.assert_one_line_error(self.train("own"), 1, "train.en: has 801 lines")
+        self.assert_one_line_error(self.train("own", "-o", "data.languages=[en]"), 2, "data.languages")
+        self.assert_one_line_error(self.train("own", "-o", "model.name=gpt2", "-o", "output.keep_best=primary"), 2,
+                                   "data.source")
+        self.assert_one_line_error(run("data", "vocabulary", self.folder / "none.txt", "--out", self.folder / "v.json"), 1,
+                                   "none.txt")
+
+
+if __name__ == "__main__":
+    unittest.main()
