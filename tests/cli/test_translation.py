@@ -74,7 +74,7 @@ class Translation(ProgramTest):
         self.assert_one_line_error(run("infer", model, "man " * 40), 1, "expected at most 16")
         for refused in (("serve", model), ("export", model, "--out", self.folder / "out", "--format", "onnx"),
                         ("bench", "infer", model)):
-            self.assert_one_line_error(run(*refused), 2, "translates")
+            self.assert_one_line_error(run(*refused), 2, "translate")
 
     def test_what_is_wrong_with_the_files_is_said_in_one_line(self):
         self.assert_one_line_error(self.train("own"), 1, "tokenizer.json")

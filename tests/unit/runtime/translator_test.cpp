@@ -27,9 +27,9 @@ constexpr std::int32_t end_token = 0;
 Ids search(const SearchOptions& options, const Logits& logits) {
   BeamSearch search(options, end_token);
   while (!search.is_done()) {
-    std::vector<std::vector<float>> rows;
-    for (const BeamSearch::Beam& beam : search.beams()) rows.push_back(logits(beam.tokens));
-    search.step(std::vector<std::span<const float>>(rows.begin(), rows.end()));
+    std::vector<std::vector<float>> scores;
+    for (const BeamSearch::Beam& beam : search.beams()) scores.push_back(logits(beam.tokens));
+    search.step(std::vector<std::span<const float>>(scores.begin(), scores.end()));
   }
   return search.best();
 }
@@ -172,7 +172,7 @@ TEST_P(TranslatorTest, TranslatesAsWithoutACache) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Norms, TranslatorTest, ::testing::Values(NormPlace::post, NormPlace::pre),
-                         [](const auto& info) { return info.param == NormPlace::pre ? "pre" : "post"; });
+                         [](const auto& tested) { return tested.param == NormPlace::pre ? "pre" : "post"; });
 
 }  // namespace
 }  // namespace ptrain
