@@ -17,6 +17,7 @@ Config make_config(ModelSize size) {
   Config config;
   config.model.entry = find_model("transformer");
   config.model.size = size;
+  config.model.classes = 1;
   return config;
 }
 
@@ -41,7 +42,9 @@ TEST(Transformer, StartsMatricesByTheirOwnWidths) {
     if (variable.name == "model.encoder.layers.0.self_attn.qkv.weight") {
       EXPECT_EQ(variable.initializer.value, std::sqrt(6.0f / (128 + 128)));
     }
-    if (variable.name == "model.shared.weight") EXPECT_EQ(variable.initializer.value, 1 / std::sqrt(128.0f));
+    if (variable.name == "model.shared.weight") {
+      EXPECT_EQ(variable.initializer.value, 1 / std::sqrt(128.0f));
+    }
   }
 }
 
