@@ -16,6 +16,7 @@
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
+#include "models/text/transformer.h"
 #include "models/vision/mask_rcnn.h"
 #include "models/vision/vision_blocks.h"
 #include "tests/small_models.h"
@@ -86,6 +87,34 @@ LlamaSpec get_llama_spec(LlamaForm form, const nlohmann::json& json, Padding pad
   return spec;
 }
 
+TransformerSpec get_transformer_spec(const nlohmann::json& json) {
+  const nlohmann::json& sizes = json.at("bert");
+  TransformerSpec spec;
+  spec.layers = sizes.at("layers");
+  spec.hidden = sizes.at("hidden");
+  spec.heads = sizes.at("heads");
+  spec.intermediate = sizes.at("intermediate");
+  spec.vocab_size = sizes.at("vocab_size");
+  spec.max_length = json.at("size");
+  spec.dropout = 0;
+  return spec;
+}
+
+/// Adds translations, which begin with the end token 0, and their next tokens, which end with it.
+void add_translations(Batch& batch, TextBatch texts, int length) {
+  std::vector<std::int32_t> next(texts.ids.size(), -1);
+  for (std::size_t row = 0; row < texts.lengths.size(); ++row) {
+    const std::size_t first = row * static_cast<std::size_t>(length);
+    const std::size_t last = first + static_cast<std::size_t>(texts.lengths[row]) - 1;
+    texts.ids[first] = 0;
+    for (std::size_t i = first; i < last; ++i) next[i] = texts.ids[i + 1];
+    next[last] = 0;
+  }
+  batch.add(tensor_names::decoder_ids, {length}, texts.ids);
+  batch.add(tensor_names::decoder_lengths, {}, texts.lengths);
+  batch.add(tensor_names::next_tokens, {length}, next);
+}
+
 /// Its losses are of all anchors and regions, of which there are few (reference.py).
 std::unique_ptr<Model> make_mask_detector(const Config& config, const DatasetInfo& data) {
   MaskRcnnSpec spec = mask_rcnn_spec(config, data);
@@ -126,6 +155,7 @@ std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
     data.stddev = PixelScale{}.deviation;
     return json.contains("found") ? make_mask_detector(config, data) : ptrain::make_model(config, data);
   }
+  if (network == "transformer") return make_transformer(get_transformer_spec(json));
   if (network == "gpt2") return make_gpt2(get_gpt2_spec(json));
   if (network == "gru4rec") return make_gru4rec(get_gru4rec_spec(json));
   if (const auto form = choice_from_name<LlamaForm>(network)) {
@@ -358,6 +388,9 @@ Batch GoldenRun::batch(int step) const {
     batch.add(tensor_names::ids, {form.size}, sentences.ids);
     batch.add(tensor_names::token_types, {form.size}, sentences.token_types);
     batch.add(tensor_names::lengths, {}, sentences.lengths);
+    if (golden_.model->reads() == DataKind::parallel) {
+      add_translations(batch, text(step, form.batch, form.size, golden_.vocab_size, "decoder_"), form.size);
+    }
   } else {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));

@@ -109,6 +109,8 @@ CASES = {case.name: case for case in (
     Case("gpt2_lora", 4, 64, 1, {**ADAMW, "lr": 1e-3},
          {"layers": 2, "hidden": 96, "heads": 6, "intermediate": 384, "vocab_size": 1009, "max_positions": 96},
          model="gpt2", lora={"r": 9, "lora_alpha": 6, "use_rslora": True, "target_modules": "all-linear"}),
+    Case("transformer", 4, 24, 1, ADAMW, {"layers": 2, "hidden": 64, "heads": 4, "intermediate": 128, "vocab_size": 503,
+                                           "max_positions": 24}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
     Case("gru4rec", 4, 16, 1, {**ADAMW, "lr": 1e-3}, {"hidden": 24, "vocab_size": 211}),
@@ -119,6 +121,8 @@ CASES = {case.name: case for case in (
 
 LLAMAS = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
 WITH_LENGTHS = {*LLAMAS, "gru4rec"}  # of whose sequences each token's next one is learnt; GPT-2's blocks have none
+END = 0  # the token after a text, and before its translation
+SINUSOIDS = "embed_positions.weight"  # of the Transformer, which are no parameters
 TOKEN_TYPES = {"ernie": 4, "roberta": 1}
 ROBERTA_FIRST_POSITION = 2
 
@@ -227,6 +231,18 @@ def click_batches(case):
     return {"labels": labels, "categories": words, "numbers": list(numbers)}
 
 
+def text_batches(case, prefix=""):
+    half = case.size // 2
+    lengths = half + (hashes(prefix + "lengths", STEPS * case.batch) % np.uint64(half + 1)).astype(np.int32)
+    ids = hashes(prefix + "input_ids", STEPS * case.batch * case.size) % np.uint64(case.bert["vocab_size"])
+    padding = np.arange(case.size)[None, :] >= lengths[:, None]
+    ids = np.where(padding, 0, ids.astype(np.int32).reshape(-1, case.size)).astype(np.int32)
+    types = np.where(padding, 0, np.arange(case.size)[None, :] >= half // 2).astype(np.int32)
+    shape = (STEPS, case.batch, case.size)
+    return {prefix + "input_ids": ids.reshape(shape), prefix + "token_type_ids": types.reshape(shape),
+            prefix + "lengths": lengths.reshape(STEPS, case.batch)}
+
+
 def batches(case):
     """By name a tensor for each step. Images: u8 NHWC of 8x8 px blocks; text: ids, lengths from half to all."""
     if case.clicks:
@@ -235,15 +251,11 @@ def batches(case):
         result = image_batches(case)
     else:
         labels = (hashes("labels", STEPS * case.batch) % np.uint64(case.classes)).astype(np.int32)
-        half = case.size // 2
-        lengths = half + (hashes("lengths", STEPS * case.batch) % np.uint64(half + 1)).astype(np.int32)
-        ids = (hashes("input_ids", STEPS * case.batch * case.size) % np.uint64(case.bert["vocab_size"])).astype(np.int32)
-        padding = np.arange(case.size)[None, :] >= lengths[:, None]
-        ids = np.where(padding, 0, ids.reshape(-1, case.size)).astype(np.int32)
-        types = np.where(padding, 0, np.arange(case.size)[None, :] >= half // 2).astype(np.int32)
-        shape = (STEPS, case.batch, case.size)
-        result = {"labels": labels.reshape(STEPS, case.batch), "input_ids": ids.reshape(shape),
-                  "token_type_ids": types.reshape(shape), "lengths": lengths.reshape(STEPS, case.batch)}
+        result = {"labels": labels.reshape(STEPS, case.batch), **text_batches(case)}
+        if case.network == "transformer":
+            result |= text_batches(case, "decoder_")
+            for ids in result["decoder_input_ids"]:
+                ids[:, 0] = END
     return {name: [torch.from_numpy(value) for value in values] for name, values in result.items()}
 
 
@@ -258,6 +270,16 @@ def text_model(case):
             vocab_size=sizes["vocab_size"], n_embd=sizes["hidden"], n_layer=sizes["layers"], n_head=sizes["heads"],
             n_inner=sizes["intermediate"], n_positions=sizes["max_positions"], resid_pdrop=0.0, embd_pdrop=0.0,
             attn_pdrop=0.0, bos_token_id=None, eos_token_id=None))
+    if case.network == "transformer":
+        model = transformers.MarianMTModel(transformers.MarianConfig(
+            vocab_size=sizes["vocab_size"], d_model=sizes["hidden"], encoder_layers=sizes["layers"],
+            decoder_layers=sizes["layers"], encoder_attention_heads=sizes["heads"],
+            decoder_attention_heads=sizes["heads"], encoder_ffn_dim=sizes["intermediate"],
+            decoder_ffn_dim=sizes["intermediate"], max_position_embeddings=sizes["max_positions"],
+            activation_function="relu", scale_embedding=True, dropout=0.0, attention_dropout=0.0,
+            activation_dropout=0.0, pad_token_id=sizes["vocab_size"] - 1, eos_token_id=END, decoder_start_token_id=END))
+        model.model.shared.padding_idx = None  # the padding's token occurs, and learns as the others
+        return model
     if case.network in LLAMAS:
         kin = LLAMAS[case.network]
         rope = {"rope_type": "default", "rope_theta": sizes["rope_theta"]}
@@ -356,7 +378,8 @@ def build(case, dtype):
         model = peft.get_peft_model(model, peft.LoraConfig(task_type="CAUSAL_LM", **case.lora))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(weight(own_name(name), parameter.shape))
+            if not name.endswith(SINUSOIDS):
+                parameter.copy_(weight(own_name(name), parameter.shape))
     return model.to(dtype).train()
 
 
@@ -372,6 +395,10 @@ def get_logits(case, model, batch, step, dtype):
         return model(input_ids=batch["input_ids"][step].long()).logits
     if case.network == "gru4rec":
         return model(batch["input_ids"][step].long())
+    if case.network == "transformer":
+        mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]
+        return model(input_ids=batch["input_ids"][step].long(), attention_mask=mask.long(),
+                     decoder_input_ids=batch["decoder_input_ids"][step].long(), use_cache=False).logits
     if case.network in LLAMAS:  # padding follows, so that no token reads it
         return model(input_ids=batch["input_ids"][step].long(), use_cache=False).logits
     if case.bert:
@@ -465,6 +492,12 @@ def get_loss(case, model, batch, step, dtype):
     if case.network == "gpt2":  # not transformers' own loss, which is of logits in fp32
         ids = batch["input_ids"][step].long()
         return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())
+    if case.network == "transformer":
+        ids, lengths = batch["decoder_input_ids"][step].long(), batch["decoder_lengths"][step][:, None]
+        following = torch.cat([ids[:, 1:], torch.full_like(ids[:, :1], END)], dim=1)
+        places = torch.arange(case.size)[None, :]
+        following = following.masked_fill(places == lengths - 1, END).masked_fill(places >= lengths, IGNORED)
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), following.flatten(), ignore_index=IGNORED)
     if case.network in WITH_LENGTHS:
         ids = batch["input_ids"][step].long()
         beyond = torch.arange(1, case.size)[None, :] >= batch["lengths"][step][:, None]

@@ -125,9 +125,9 @@ std::vector<std::array<std::int64_t, 5>> objects(int step, int batch, int size, 
   return all;
 }
 
-TextBatch text(int step, int batch, int length, int vocab_size) {
-  const Hash length_hash("lengths");
-  const Hash id_hash("input_ids");
+TextBatch text(int step, int batch, int length, int vocab_size, const std::string& prefix) {
+  const Hash length_hash(prefix + "lengths");
+  const Hash id_hash(prefix + "input_ids");
   const int half = length / 2;
   TextBatch result;
   for (int n = 0; n < batch; ++n) {

@@ -58,7 +58,8 @@ struct TextBatch {
   std::vector<std::int32_t> ids, token_types;  // [batch, length]
   std::vector<std::int32_t> lengths;           // [batch]
 };
-TextBatch text(int step, int batch, int length, int vocab_size);
+/// `prefix`: of the names by which ids and lengths are hashed.
+TextBatch text(int step, int batch, int length, int vocab_size, const std::string& prefix = "");
 
 struct ClickBatch {
   std::vector<float> numbers;            // [batch, numbers]
