@@ -8,11 +8,14 @@
 #include "core/deploy/onnx/onnx.h"
 #include "core/io/folder_lock.h"
 #include "core/runtime/adapter.h"
+#include "core/runtime/model_folder.h"
 #include "models/model_registry.h"
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdio>
+#include <fstream>
 
 namespace ptrain {
 namespace {
@@ -26,6 +29,15 @@ struct ExportArguments {
   double max_logit_error = 1e-3;
 };
 
+/// An earlier export may be replaced; its producer stands in the first bytes.
+void require_free_onnx(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return;
+  std::array<char, 64> start{};
+  std::ifstream(file, std::ios::binary).read(start.data(), start.size());
+  if (std::string_view(start.data(), start.size()).find(onnx_producer) != std::string_view::npos) return;
+  fail_usage("--out: {} would be overwritten, and is not of an earlier export; choose another folder", file.string());
+}
+
 /// Exports with a dynamic sequence length, so that texts are padded, not packed.
 std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesystem::path& folder) {
   Config config = opened.trained.config;
@@ -37,6 +49,7 @@ std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesyst
   options.max_length = opened.trained.data.max_length;
   DeployedModel deployed(*backend, *model, *opened.task, opened.trained.weights(), options);
   const FolderLock lock(folder);
+  require_free_onnx(folder / "model.onnx");
   write_onnx(folder / "model.onnx", deployed, opened.trained);
   return folder / "model.onnx";
 }
@@ -65,7 +78,7 @@ void export_merged(const LoadedModel& opened, const ExportArguments& arguments) 
   const MergeCheck check = compare_merged(*cpu::make_backend(), opened, open_model(arguments.out), texts);
   fmt::print("{}\n", format_check(check, *opened.task));
   if (check.relative <= arguments.max_logit_error) return;
-  std::filesystem::remove(std::filesystem::path(arguments.out) / model_files::document);
+  remove_model(arguments.out);
   fail("{}: not written: the logits of the merged weights are off by {:.1e}, more than --max-logit-error {:.1e}",
        arguments.out, check.relative, arguments.max_logit_error);
 }

@@ -11,6 +11,7 @@
 #include "core/data/text/tokenizer.h"
 #include "core/io/mapped_file.h"
 #include "core/report/json_file.h"
+#include "core/runtime/model_folder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -80,16 +81,16 @@ void ModelDocument::describe(Fields& field) {
   field("hash", hash, "hash of this document without this field");
 }
 
-namespace {
-
-constexpr int least_length = 5;  // minimum of the tokenizer
-
 FileCheck check_file(const fs::path& path) {
   const MappedFile file(path);
   FileCheck check{static_cast<std::int64_t>(file.bytes().size()), fmt::format("{:08x}", crc32(file.bytes()))};
   file.check();
   return check;
 }
+
+namespace {
+
+constexpr int least_length = 5;  // minimum of the tokenizer
 
 std::string compute_hash(json document) {
   document.erase("hash");
@@ -373,6 +374,7 @@ void copy_with_weights(const ModelArtifact& trained, ModelDocument document, con
 FolderLock claim_model_folder(const ModelArtifact& trained, const fs::path& out) {
   require_other_folder(trained, out);
   make_folder(out);
+  require_free_model_folder(out);
   return FolderLock(out);
 }
 

@@ -49,7 +49,11 @@ struct FileCheck {
   std::string crc32;
 
   void describe(Fields& field);
+  bool operator==(const FileCheck&) const = default;
 };
+
+/// Reads the whole file. Throws as MappedFile does.
+FileCheck check_file(const std::filesystem::path& path);
 
 /// The 8-bit format of a value.
 struct FormatRecord {
@@ -130,7 +134,8 @@ void require_same_model(const ModelArtifact& trained, const Model& made);
 /// tables and running text are not supported.
 void require_images_or_sentences(const ModelArtifact& trained, const std::string& what);
 
-/// Creates `out` and locks it for a model to be written. Throws as FolderLock and require_other_folder do.
+/// Creates `out` and locks it for a model to be written. Throws as FolderLock, require_other_folder and
+/// require_free_model_folder do.
 FolderLock claim_model_folder(const ModelArtifact& trained, const std::filesystem::path& out);
 
 /// Copies only the model's files to `out`. Throws Error{failed} on I/O.

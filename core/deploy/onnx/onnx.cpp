@@ -52,7 +52,7 @@ ProtoMessage make_model_message(const ProtoMessage& graph, const ModelDocument& 
   const nlohmann::json described = write_fields(document);
   ProtoMessage version, model;
   version.text(1, "").integer(2, opset);
-  model.integer(model_field::ir_version, ir_version).text(model_field::producer, "ptrain");
+  model.integer(model_field::ir_version, ir_version).text(model_field::producer, onnx_producer);
   model.message(model_field::graph, graph).message(model_field::opset, version);
   for (const char* field : {"class_names", "image", "text", "hash"}) {
     const nlohmann::json& value = described.at(field);

@@ -6,6 +6,8 @@
 
 namespace ptrain {
 
+inline constexpr const char* onnx_producer = "ptrain";  // named in the file
+
 /// Writes `model`, which is deployed in fp32 with padded texts; the backend may or may not fold norms. Inputs: images
 /// u8 [N,H,W,3], resized and cropped as in model.json; or input_ids, attention_mask and token_type_ids i64 [N,S].
 /// Output: logits f32 [N,classes]. The file's metadata has class names, preprocessing and the hash of model.json.

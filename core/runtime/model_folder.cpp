@@ -1,0 +1,92 @@
+#include "core/runtime/model_folder.h"
+
+#include "core/base/errors.h"
+#include "core/data/text/tokenizer.h"
+#include "core/io/checkpoint.h"
+#include "core/io/run_files.h"
+#include "core/report/json_file.h"
+#include "core/runtime/model_artifact.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ptrain {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What model.json says; none where it is missing or not this program's.
+std::optional<ModelDocument> read_model_document(const fs::path& folder) {
+  const fs::path path = folder / model_files::document;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return std::nullopt;
+  try {
+    return read_document<ModelDocument>(path);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool is_there(const fs::path& file) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(file, error));
+}
+
+}  // namespace
+
+std::span<const std::string_view> list_model_names() {
+  static constexpr std::array<std::string_view, 9> names{
+      model_files::document,  model_files::weights, model_files::architecture, model_files::tokenizer, "merges.txt",
+      vocabulary_names.at(0), vocabulary_names[1],  vocabulary_names[2],       vocabulary_names[3]};
+  return names;
+}
+
+std::optional<fs::path> find_model_file(const fs::path& folder) {
+  for (const std::string_view name : list_model_names()) {
+    if (is_there(folder / name)) return folder / name;
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_foreign_model_file(const fs::path& folder) {
+  const std::optional<ModelDocument> document = read_model_document(folder);
+  for (const std::string_view name : list_model_names()) {
+    const fs::path file = folder / name;
+    if (!is_there(file) || (document && name == model_files::document)) continue;
+    if (!document) return file;
+    const auto written = document->files.find(std::string(name));
+    if (written == document->files.end() || check_file(file) != written->second) return file;
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> find_run_file(const fs::path& folder) {
+  for (const char* name : {run_files::report, run_files::metrics}) {
+    if (is_there(folder / name)) return folder / name;
+  }
+  const std::vector<std::uint64_t> steps = list_checkpoints(folder);
+  return steps.empty() ? std::nullopt : std::optional(checkpoint_path(folder, steps.back()));
+}
+
+void require_free_model_folder(const fs::path& out) {
+  if (const auto file = find_run_file(out)) {
+    fail_usage("--out {}: is the folder of a run: it has {}; choose another folder", out.string(), file->string());
+  }
+  if (const auto file = find_foreign_model_file(out)) {
+    fail_usage(
+        "--out {}: {} would be overwritten, and is not of an earlier export or quantization; choose another folder, or "
+        "move it away",
+        out.string(), file->string());
+  }
+}
+
+void remove_model(const fs::path& folder) {
+  const std::optional<ModelDocument> document = read_model_document(folder);
+  fs::remove(folder / model_files::document);
+  if (!document) return;
+  for (const auto& [name, check] : document->files) {
+    if (fs::path(name).filename() == name) fs::remove(folder / name);
+  }
+}
+
+}  // namespace ptrain

@@ -1,0 +1,31 @@
+// What a folder holds that a model is to be written to, so that nothing but an earlier model is overwritten.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace ptrain {
+
+/// Names of the files that a run, an export or a quantization may write as a model: model.json, weights, architecture
+/// and vocabularies.
+std::span<const std::string_view> list_model_names();
+
+/// The first of the files of a model in `folder`; none: there is no such file.
+std::optional<std::filesystem::path> find_model_file(const std::filesystem::path& folder);
+
+/// The first of them that is not of a model written by this program: that the folder's model.json does not name, or
+/// names with other content.
+std::optional<std::filesystem::path> find_foreign_model_file(const std::filesystem::path& folder);
+
+/// A file of a run in `folder`: its report, metrics or checkpoint.
+std::optional<std::filesystem::path> find_run_file(const std::filesystem::path& folder);
+
+/// Throws Error{usage} where a model written to `out` would replace files that no earlier export or quantization wrote.
+void require_free_model_folder(const std::filesystem::path& out);
+
+/// Removes the model's files, model.json first.
+void remove_model(const std::filesystem::path& folder);
+
+}  // namespace ptrain
