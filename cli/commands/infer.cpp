@@ -164,6 +164,8 @@ void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
   read.insert(read.end(), arguments.inputs.begin(), arguments.inputs.end());
   require_free_output("--report", arguments.report, read, "ptrain.infer", FolderInputs::are_inputs);
   require_free_output("--coco-results", arguments.coco_results, read, "", FolderInputs::are_inputs);
+  require_free_pictures("--masks", arguments.masks, read);
+  require_free_pictures("--boxes", arguments.boxes, read);
   const auto require_task = [&](const char* option, const std::string& value, bool fits, const char* what) {
     if (value.empty() || fits) return;
     fail_usage("{}: needs {}; {} is a model of {}", option, what, arguments.deploy.model, opened.task->name());

@@ -1,10 +1,21 @@
 #include "core/infer/picture_folder.h"
 
 #include "core/io/atomic_file.h"
+#include "core/io/free_output.h"
 
 #include <fmt/format.h>
 
 namespace ptrain {
+
+void require_free_pictures(std::string_view option, const std::filesystem::path& folder,
+                           const std::vector<std::filesystem::path>& inputs) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".png") {
+      require_free_output(option, entry.path(), inputs, "", FolderInputs::are_inputs);
+    }
+  }
+}
 
 PictureFolder::PictureFolder(std::filesystem::path folder) : folder_(std::move(folder)) { make_folder(folder_); }
 

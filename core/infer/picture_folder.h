@@ -5,9 +5,15 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ptrain {
+
+/// Throws Error{usage} naming `option` if a picture in `folder` is one of the inputs, or in one that is a folder: it
+/// would be painted over.
+void require_free_pictures(std::string_view option, const std::filesystem::path& folder,
+                           const std::vector<std::filesystem::path>& inputs);
 
 class PictureFolder {
  public:

@@ -22,6 +22,8 @@ constexpr std::array<std::string_view, 10> known_names{
 constexpr std::array<std::string_view, 10> known_endings{".safetensors", ".gguf",  ".pack", ".yaml", ".yml",
                                                          ".ckpt",        ".model", ".pt",   ".pth",  ".pdparams"};
 
+constexpr std::string_view white_space = " \t\r\n,";
+
 /// "ptrain.report/2": the schema that a document names; empty if it is none of this program's.
 std::string read_schema(const fs::path& file) {
   constexpr std::size_t largest = std::size_t{64} << 20;
@@ -52,7 +54,7 @@ void require_free_output(std::string_view option, const fs::path& out, const std
   std::error_code error;
   if (out.empty() || !fs::is_regular_file(out, error)) return;
   const auto refuse = [&](const std::string& why) {
-    fail_usage("{} {}: {}, which would be overwritten; choose another file", option, out.string(), why);
+    fail_usage("{} {}: {}, which would be overwritten; choose another place", option, out.string(), why);
   };
   const std::string schema = read_schema(out);
   const bool is_own = !kind.empty() && schema.starts_with(std::string(kind) + "/");
@@ -68,6 +70,23 @@ void require_free_output(std::string_view option, const fs::path& out, const std
   if (!schema.empty()) refuse("is a document of " + schema);
   if (is_one_of(known_names, out.filename().string())) refuse("is a file of a run or a model");
   if (is_one_of(known_endings, out.extension().string())) refuse("is weights, data or a configuration");
+}
+
+void require_earlier_output(std::string_view option, const fs::path& out, std::string_view text) {
+  std::error_code error;
+  if (out.empty() || !fs::is_regular_file(out, error) || fs::file_size(out, error) == 0) return;
+  std::string start(1024, '\0');
+  std::ifstream stream(out, std::ios::binary);
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(stream.gcount()));
+  const auto find_word = [](std::string_view line) {
+    const std::size_t begin = std::min(line.find_first_not_of(white_space), line.size());
+    return line.substr(begin, std::min(line.find_first_of(white_space, begin), line.size()) - begin);
+  };
+  const bool is_page = find_word(start) == "<!doctype", has_title = start.find("<title>ptrain") != std::string::npos;
+  if (!read_schema(out).empty() || (is_page ? has_title : find_word(start) == find_word(text))) return;
+  fail_usage("{} {}: exists, and does not look as what this command wrote; choose another file, or remove it", option,
+             out.string());
 }
 
 }  // namespace ptrain

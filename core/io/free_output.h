@@ -19,4 +19,9 @@ void require_free_output(std::string_view option, const std::filesystem::path& o
                          const std::vector<std::filesystem::path>& inputs, std::string_view kind = {},
                          FolderInputs folders = FolderInputs::are_places);
 
+/// Throws Error{usage} naming `option` if `out` exists and does not look as what an earlier run of the command wrote: a
+/// document of this program, or a text that begins with the same word as `text`, which is to be written; pages have
+/// this program's title.
+void require_earlier_output(std::string_view option, const std::filesystem::path& out, std::string_view text);
+
 }  // namespace ptrain
