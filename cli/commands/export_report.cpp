@@ -32,6 +32,7 @@ const Exporter& find_exporter(const std::string& name) {
 void export_report(const ExportOptions& options) {
   require_free_output("--out", options.output, {options.report});
   const std::string text = find_exporter(options.format).write(read_export_input(options.report));
+  require_earlier_output("--out", options.output, text);
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {

@@ -78,6 +78,7 @@ void table(const TableOptions& options) {
   if (options.paths.empty()) fail_usage("table: expected reports or folders, or --check DOCUMENT");
   require_free_output("--out", options.output, {options.paths.begin(), options.paths.end()}, "ptrain.table");
   const std::string text = render(options);
+  require_earlier_output("--out", options.output, text);
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {
