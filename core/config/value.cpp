@@ -221,6 +221,15 @@ YamlValue take_item(std::string_view& text, const Target& target) {
   return item;
 }
 
+/// Lists of words are sets. Those of numbers, sizes and switches have an entry for each stage or group.
+void require_distinct(const Target& target, const nlohmann::json& list) {
+  for (auto item = list.begin(); item != list.end(); ++item) {
+    if (std::find(list.begin(), item, *item) == item) continue;
+    fail_usage("{}: {}: {} is there twice; expected each value once", target.where, target.key.name,
+               shown(item->get<std::string>()));
+  }
+}
+
 }  // namespace
 
 nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_view where) {
@@ -234,6 +243,7 @@ nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_v
   }
   nlohmann::json list = nlohmann::json::array();
   for (const YamlValue& item : value.items) list.push_back(read_scalar(target, item, get_item_type(key.type)));
+  if (key.type == KeyType::choice_list || key.type == KeyType::text_list) require_distinct(target, list);
   return list;
 }
 

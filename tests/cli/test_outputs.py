@@ -1,0 +1,87 @@
+"""What a command writes replaces nothing that it, or an earlier run of it, did not write."""
+import unittest
+
+from program import ProgramTest, run
+from trained import TrainedModels
+
+
+class Runs(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.config.write_text(self.config.read_text().replace("steps: 60", "steps: 2"))
+
+    def assert_kept(self, file, *arguments):
+        """A run refuses to replace `file`, and leaves it as it is."""
+        before = file.read_bytes()
+        self.assert_one_line_error(self.train(*arguments), 2, file.name, "--out")
+        self.assertEqual(file.read_bytes(), before)
+
+    def test_files_that_no_run_left_are_kept(self):
+        for name in ("model.safetensors", "config.json", "vocab.txt", "predictions.jsonl", "best/model.safetensors"):
+            file = self.folder / "other" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("mine")
+            for fresh in ((), ("--fresh",), ("--resume", "auto")):
+                self.assert_kept(file, "other", *fresh)
+            file.unlink()
+
+    def test_an_earlier_runs_files_are_replaced_but_not_what_was_put_in_their_place(self):
+        self.assertEqual(self.train("own").returncode, 0)
+        self.assertEqual(self.train("own", "--fresh").returncode, 0)
+        weights = self.folder / "own/model.safetensors"
+        weights.write_bytes(b"x" + weights.read_bytes()[1:])
+        self.assert_kept(weights, "own", "--fresh")
+
+    def test_weights_that_the_run_starts_from_are_kept(self):
+        self.assertEqual(self.train("own").returncode, 0)
+        weights = self.folder / "own/model.safetensors"
+        for start in (weights, weights.parent, *weights.parent.glob("ckpt-*")):
+            before = weights.read_bytes()
+            result = self.train("own", "--fresh", "-o", f"model.weights={start}")
+            self.assert_one_line_error(result, 2, "model.weights", "--out")
+            self.assertEqual(weights.read_bytes(), before)
+
+    def test_exports_keep_runs_and_other_files(self):
+        for name in ("own", "second"):
+            self.assertEqual(self.train(name).returncode, 0)
+        export = ("export", self.folder / "own", "--out")
+        self.assert_one_line_error(run(*export, self.folder / "second"), 2, "is the folder of a run", "another folder")
+        (self.folder / "data").mkdir()
+        (self.folder / "data/config.json").write_text("{}")
+        self.assert_one_line_error(run(*export, self.folder / "data"), 2, "data/config.json", "another folder")
+        for _ in range(2):
+            self.assertEqual(run(*export, self.folder / "model").returncode, 0)
+        (self.folder / "data/model.onnx").write_text("mine")
+        self.assert_one_line_error(run(*export, self.folder / "data", "--format", "onnx"), 2, "model.onnx", "another folder")
+        for _ in range(2):
+            self.assertEqual(run(*export, self.folder / "onnx", "--format", "onnx").returncode, 0)
+
+    def test_tables_keep_data(self):
+        self.assertEqual(self.train("own").returncode, 0)
+        file = self.folder / "train.tsv"
+        file.write_text("sentence\tlabel\nfine\t1\n")
+        for format in ("text", "csv", "html"):
+            table = ("table", self.folder / "own", "--format", format, "--out")
+            self.assert_one_line_error(run(*table, file), 2, "train.tsv", "choose another file")
+            for _ in range(2):
+                self.assertEqual(run(*table, self.folder / f"table.{format}").returncode, 0)
+
+    def test_a_value_listed_twice_is_refused_before_training(self):
+        for listed in ("output.events=[tensorboard,tensorboard]", "amp.custom_white_list=[matmul,matmul]"):
+            self.assert_one_line_error(run("validate", self.config, "-o", listed), 2, listed.split("=")[0], "twice")
+        self.assertEqual(run("validate", self.config, "-o", "output.events=[tensorboard,visualdl]").returncode, 0)
+
+
+class Pictures(TrainedModels, ProgramTest):
+    def test_inputs_are_not_painted_on(self):
+        photos = self.data / "images/val/red"
+        before = (photos / "0.png").read_bytes()
+        for option in ("--boxes", "--masks"):
+            for inputs in (photos, photos / "0.png"):
+                self.assert_one_line_error(run("infer", self.runs / "images", inputs, option, photos), 2, option,
+                                           ".png", "input of this command")
+        self.assertEqual((photos / "0.png").read_bytes(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
