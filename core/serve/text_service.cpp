@@ -7,8 +7,11 @@
 #include "core/runtime/text_encoder.h"
 #include "core/serve/chat_prompt.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <future>
+#include <map>
 
 namespace ptrain {
 namespace {
@@ -83,14 +86,57 @@ ChatMessage read_message(const json& value) {
   return message;
 }
 
+/// What is read of a request, and what changes no text.
+constexpr std::array<std::string_view, 24> supported_fields{"model",
+                                                            "prompt",
+                                                            "messages",
+                                                            "stream",
+                                                            "stream_options",
+                                                            "n",
+                                                            "best_of",
+                                                            "max_tokens",
+                                                            "stop",
+                                                            "temperature",
+                                                            "top_p",
+                                                            "min_p",
+                                                            "top_k",
+                                                            "seed",
+                                                            "repetition_penalty",
+                                                            "user",
+                                                            "metadata",
+                                                            "store",
+                                                            "request_id",
+                                                            "service_tier",
+                                                            "prompt_cache_key",
+                                                            "safety_identifier",
+                                                            "parallel_tool_calls",
+                                                            "max_completion_tokens"};
+
+/// Whether the value asks for nothing: null, false, 0, "", [] or {}; logprobs of 0 ask for one.
+bool is_neutral(const std::string& name, const json& value) {
+  static const std::map<std::string_view, json> neutral{{"response_format", {{"type", "text"}}},
+                                                        {"tool_choice", "none"},
+                                                        {"function_call", "none"},
+                                                        {"length_penalty", 1},
+                                                        {"modalities", {"text"}}};
+  if (value.is_null() || value == false) return true;
+  if (const auto found = neutral.find(name); found != neutral.end() && value == found->second) return true;
+  if (value.is_number()) return value == 0 && name != "logprobs";
+  return value.is_string() ? value.get_ref<const std::string&>().empty() : value.is_structured() && value.empty();
+}
+
+void require_supported(const json& request) {
+  for (const auto& [name, value] : request.items()) {
+    const bool known = std::ranges::find(supported_fields, name) != supported_fields.end();
+    if (!known && !is_neutral(name, value)) fail_usage("{}: is not supported", quoted_name(name));
+  }
+}
+
 GenerationOptions read_options(const json& request, TextProtocol protocol) {
   for (const char* name : {"n", "best_of"}) {
     if (read_number<std::int64_t>(request, name, 1, 1, 128) != 1) fail_usage("{}: expected 1", name);
   }
-  for (const char* name : {"tools", "functions", "logprobs", "echo", "suffix", "response_format"}) {
-    const auto found = request.find(name);
-    if (found != request.end() && !found->is_null() && *found != false) fail_usage("{}: is not supported", name);
-  }
+  require_supported(request);
   constexpr std::int64_t most_tokens = 1'000'000, completion_tokens = 16;  // the latter is OpenAI's
   const std::int64_t otherwise = protocol == TextProtocol::completions ? completion_tokens : most_tokens;
   GenerationOptions options;
