@@ -6,7 +6,6 @@
 #include "core/data/tensor_names.h"
 #include "core/data/text/text_encoding.h"
 #include "core/data/text/tokenizer.h"
-#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <array>
@@ -63,7 +62,7 @@ class RunningText final : public Dataset {
   RunningText(const DataSettings& settings, Split split) : file_(find_text_file(settings, split, "text").string()) {
     const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings.vocab_path, TextCase::keep);
     info_ = tokens_info(settings.max_length, tokenizer->vocab_size());
-    const DecodedText decoded = decode_text(read_file(file_), file_, settings.encoding);
+    const DecodedText decoded = read_running_text(file_, settings.encoding);
     if (split == Split::train) notes_ = tokenizer->notes();
     if (!decoded.note.empty()) notes_.push_back(decoded.note);
     tokens_ = encode_text(*tokenizer, decoded.text);

@@ -3,6 +3,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
+#include "core/io/atomic_file.h"
 
 #include <iconv.h>
 
@@ -136,6 +137,21 @@ static DecodedText decode_bytes(std::string bytes, const std::string& name, Text
 DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding) {
   DecodedText decoded = decode_bytes(std::move(bytes), name, encoding);
   if (has_lone_returns(decoded.text)) fail("{}: {}", name, lone_returns_message);
+  return decoded;
+}
+
+DecodedText read_running_text(const std::filesystem::path& file, TextEncoding encoding) {
+  DecodedText decoded = decode_text(read_file(file), file.string(), encoding);
+  std::string& text = decoded.text;
+  if (const std::size_t at = text.find('\0'); at != text.npos) {
+    fail("{}:{}: not a text file (byte 0x00)", file.string(), count_line(text, at));
+  }
+  std::size_t size = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const bool ends_line = text[at] == '\r' && at + 1 < text.size() && text[at + 1] == '\n';
+    if (!ends_line) text[size++] = text[at];
+  }
+  text.resize(size);
   return decoded;
 }
 

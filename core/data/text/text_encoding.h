@@ -3,6 +3,7 @@
 
 #include "core/base/enums.h"
 
+#include <filesystem>
 #include <string>
 
 namespace ptrain {
@@ -17,5 +18,9 @@ struct DecodedText {
 /// and most characters are in GB2312. Throws Error{failed} naming `name`, the line and data.encoding if it is none of
 /// these, or not in the given encoding, and if its lines end in carriage returns alone.
 DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding encoding);
+
+/// The same of a file of running text, whose lines end in line feeds then, as those of tables do. A byte of 0 is an
+/// error with its line.
+DecodedText read_running_text(const std::filesystem::path& file, TextEncoding encoding);
 
 }  // namespace ptrain

@@ -4,7 +4,7 @@
 #include "core/base/rng.h"
 #include "core/data/dataset.h"
 #include "core/data/tensor_names.h"
-#include "core/io/atomic_file.h"
+#include "core/data/text/text_encoding.h"
 #include "core/runtime/text_encoder.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ double surprise(std::span<const float> logits, std::int32_t token) {
 
 std::vector<TokenWindow> read_windows(const ModelArtifact& trained, const std::string& file, std::int64_t count) {
   std::vector<std::int32_t> ids;
-  open_vocabulary(trained)->tokenize(read_file(file), ids);
+  open_vocabulary(trained)->tokenize(read_running_text(file, TextEncoding::automatic).text, ids);
   const auto tokens = static_cast<std::int64_t>(ids.size());
   if (tokens < 2) fail("{}: expected a text of at least two tokens, got {}", file, tokens);
   count = std::min(count, tokens - 1);

@@ -57,6 +57,19 @@ class RunningText : public ::testing::Test {
   DataSettings settings_;
 };
 
+TEST_F(RunningText, HasTheSameTokensWhicheverItsLineEnds) {
+  std::string text, returns;
+  for (int i = 0; i < 30; ++i) {
+    text += "the line is good\n";
+    returns += "the line is good\r\n";
+  }
+  EXPECT_EQ(open(text)->fingerprint(), open(returns)->fingerprint());
+}
+
+TEST_F(RunningText, WithBytesOfZeroIsRefusedByLine) {
+  EXPECT_NE(refusal(std::string("a\nb\0c\n", 6)).find("train.txt:2: not a text file (byte 0x00)"), std::string::npos);
+}
+
 TEST_F(RunningText, IsTheLinesTokensOneBehindTheOtherInWholeBlocks) {
   std::string text;
   for (int i = 0; i < 4000; ++i) text += "the training of line " + std::to_string(i) + " is good\n\n";
