@@ -10,21 +10,10 @@ namespace {
 
 constexpr std::array marked_templates{ChatTemplate::chatml, ChatTemplate::llama3};
 
-bool has_mark(const Tokenizer& tokenizer, std::string_view mark) {
-  std::vector<std::int32_t> ids;
-  tokenizer.tokenize(mark, ids);
-  return ids.size() == 1;
-}
-
 /// A mark in a text would begin or end a message.
-void refuse_marks(const ChatMessage& message) {
-  for (const ChatTemplate one : marked_templates) {
-    const auto [begin, end] = get_marks(one);
-    for (const std::string_view mark : {begin, end}) {
-      if ((message.role + message.content).find(mark) != std::string::npos) {
-        fail_usage("messages: a text has the mark {}", mark);
-      }
-    }
+void refuse_marks(const Tokenizer& tokenizer, const ChatMessage& message) {
+  if (const std::string mark = find_mark(tokenizer, message); !mark.empty()) {
+    fail_usage("messages: a text has the mark {}", mark);
   }
 }
 
@@ -33,12 +22,12 @@ void refuse_marks(const ChatMessage& message) {
 std::string make_chat_prompt(const Tokenizer& tokenizer, std::optional<ChatTemplate> learnt,
                              const std::vector<ChatMessage>& messages) {
   const auto* const found = std::ranges::find_if(
-      marked_templates, [&](ChatTemplate one) { return has_mark(tokenizer, get_marks(one).begin); });
+      marked_templates, [&](ChatTemplate one) { return has_mark(tokenizer, list_marks(one).front()); });
   if (!learnt && found == marked_templates.end()) {
     fail_usage("messages: the model's vocabulary has no marks of a chat ({} or {}); ask for /v1/completions",
-               get_marks(marked_templates[0]).begin, get_marks(marked_templates[1]).begin);
+               list_marks(marked_templates[0]).front(), list_marks(marked_templates[1]).front());
   }
-  std::ranges::for_each(messages, refuse_marks);
+  for (const ChatMessage& message : messages) refuse_marks(tokenizer, message);
   return make_prompt(learnt ? *learnt : *found, messages);
 }
 

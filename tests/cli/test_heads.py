@@ -138,6 +138,20 @@ def write_vocabulary(folder):
     return len(tokens)
 
 
+CHAT_MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+
+
+def write_chat_vocabulary(folder):
+    """The same as a tokenizer.json, with the marks of chats."""
+    write_vocabulary(folder)
+    tokens = json.loads((folder / "vocab.json").read_text())
+    end = tokens.pop(CHAT_MARKS[0])
+    level = {"type": "ByteLevel", "add_prefix_space": False}
+    (folder / "tokenizer.json").write_text(json.dumps({
+        "model": {"type": "BPE", "vocab": tokens, "merges": [["t", "h"], ["th", "e"]]}, "pre_tokenizer": level,
+        "decoder": level, "added_tokens": [{"id": end + i, "content": mark} for i, mark in enumerate(CHAT_MARKS)]}))
+
+
 def sentences(count, seed):
     draw = random.Random(seed)
     return "".join(" ".join(draw.choices(STORY, k=5)) + ".\n" for _ in range(count))

@@ -8,8 +8,6 @@ import test_heads
 from program import ProgramTest, run
 from test_serve import Server
 
-MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-
 
 class Texts(ProgramTest):
     @classmethod
@@ -19,13 +17,7 @@ class Texts(ProgramTest):
 
     def setUp(self):
         super().setUp()
-        test_heads.write_vocabulary(self.folder)
-        tokens = json.loads((self.folder / "vocab.json").read_text())
-        end = tokens.pop(MARKS[0])
-        level = {"type": "ByteLevel", "add_prefix_space": False}
-        (self.folder / "tokenizer.json").write_text(json.dumps({
-            "model": {"type": "BPE", "vocab": tokens, "merges": [["t", "h"], ["th", "e"]]}, "pre_tokenizer": level,
-            "decoder": level, "added_tokens": [{"id": end + i, "content": mark} for i, mark in enumerate(MARKS)]}))
+        test_heads.write_chat_vocabulary(self.folder)
         for name, seed in (("train", "train"), ("dev", "dev")):
             (self.folder / f"{name}.txt").write_text(test_heads.sentences(200, seed))
         self.config.write_text(test_heads.NEXT_TOKEN.format(folder=self.folder))
@@ -130,7 +122,11 @@ class Texts(ProgramTest):
         self.refuse("prompt: expected a text of UTF-8", prompt="")
         self.refuse("model: expected own", prompt="the", model="other")
         self.refuse("n: expected 1", prompt="the", n=2)
-        self.refuse("tools: is not supported", prompt="the", tools=[1])
+        for name, value in (("tools", [1]), ("logit_bias", {"1": 5}), ("presence_penalty", 0.5), ("frequency_penalty", -1),
+                            ("ignore_eos", True), ("min_tokens", 5), ("logprobs", 0), ("top_kk", 1)):
+            self.refuse(f'"{name}": is not supported', prompt="the", **{name: value})
+        self.complete(prompt="the", logit_bias={}, presence_penalty=0, frequency_penalty=0.0, ignore_eos=False, min_tokens=0,
+                      logprobs=None, suffix="", response_format={"type": "text"}, user="me")
         self.refuse("temperature: expected a number from 0 to 100", prompt="the", temperature="hot")
         self.refuse("top_p: expected a number from 0 to 1", prompt="the", top_p=2)
         self.refuse("max_tokens: expected a number from 1", prompt="the", max_tokens=0)

@@ -77,9 +77,30 @@ struct Chat {
   bool has_answer() const { return std::ranges::find(learnt, 1) != learnt.end(); }
 };
 
+/// In a message, a mark would be the token that begins or ends one.
+void require_no_marks(const Tokenizer& tokenizer, const std::vector<ChatMessage>& messages) {
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (const std::string mark = find_mark(tokenizer, messages[i]); !mark.empty()) {
+      throw BadSample(fmt::format("messages[{}].content: has the mark {}, which templates alone write", i, mark));
+    }
+  }
+}
+
+void require_marks(const Tokenizer& tokenizer, const DataSettings& settings) {
+  for (const std::string_view mark : list_marks(settings.chat_template)) {
+    if (has_mark(tokenizer, mark)) continue;
+    fail_usage(
+        "data.chat_template: {} has the mark {}, which is no token of data.vocab {}; expected the vocabulary of a "
+        "model that chats so, or another template",
+        enum_name(settings.chat_template), mark, settings.vocab_path);
+  }
+}
+
 Chat encode_chat(const Tokenizer& tokenizer, ChatTemplate chat_template, const Line& line, std::size_t max_length) {
   Chat chat{line.number, {}, {}};
-  for (const ChatPart& part : apply_template(chat_template, parse_chat(line.text))) {
+  const std::vector<ChatMessage> messages = parse_chat(line.text);
+  require_no_marks(tokenizer, messages);
+  for (const ChatPart& part : apply_template(chat_template, messages)) {
     tokenizer.tokenize(part.text, chat.ids);
     chat.learnt.resize(chat.ids.size(), part.learnt ? 1 : 0);
   }
@@ -93,6 +114,7 @@ class Chats final : public Dataset {
   Chats(const DataSettings& settings, Split split) {
     file_ = find_text_file(settings, split, "chat").string();
     const std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(settings.vocab_path, TextCase::keep);
+    require_marks(*tokenizer, settings);
     info_ = tokens_info(settings.max_length, tokenizer->vocab_size());
     if (split == Split::train) notes_ = tokenizer->notes();
     const std::string text = read_file(file_);

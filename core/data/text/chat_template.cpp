@@ -61,9 +61,34 @@ std::string make_prompt(ChatTemplate chat_template, const std::vector<ChatMessag
   return prompt.append(markers.before_role).append("assistant").append(markers.after_role);
 }
 
-ChatMarks get_marks(ChatTemplate chat_template) {
+std::vector<std::string_view> list_marks(ChatTemplate chat_template) {
   const Markers& markers = get_markers(chat_template);
-  return {markers.before_role, markers.end};
+  std::vector<std::string_view> marks;
+  for (std::string_view mark : {markers.before_role, markers.after_role, markers.end, markers.begin}) {
+    mark = mark.substr(0, mark.find('\n'));
+    if (!mark.empty()) marks.push_back(mark);
+  }
+  return marks;
+}
+
+bool has_mark(const Tokenizer& tokenizer, std::string_view mark) {
+  std::vector<std::int32_t> ids;
+  tokenizer.tokenize(mark, ids);
+  return ids.size() == 1 && ids.front() != tokenizer.unknown_id();
+}
+
+std::string find_mark(const Tokenizer& tokenizer, const ChatMessage& message) {
+  const std::int32_t end = tokenizer.end_id();
+  std::vector<std::string> marks{tokenizer.decode({&end, 1})};
+  for (const ChatTemplate one : {ChatTemplate::chatml, ChatTemplate::llama3}) {
+    for (const std::string_view mark : list_marks(one)) marks.emplace_back(mark);
+  }
+  for (const std::string& mark : marks) {
+    const bool is_there =
+        message.content.find(mark) != std::string::npos || message.role.find(mark) != std::string::npos;
+    if (!mark.empty() && is_there && has_mark(tokenizer, mark)) return mark;
+  }
+  return {};
 }
 
 }  // namespace ptrain

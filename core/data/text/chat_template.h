@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/config/config_enums.h"
+#include "core/data/text/tokenizer.h"
 
 #include <string>
 #include <string_view>
@@ -26,10 +27,14 @@ std::vector<ChatPart> apply_template(ChatTemplate chat_template, const std::vect
 /// The chat's text up to where the model is to write an answer.
 std::string make_prompt(ChatTemplate chat_template, const std::vector<ChatMessage>& messages);
 
-/// What begins a message, and what ends one.
-struct ChatMarks {
-  std::string_view begin, end;
-};
-ChatMarks get_marks(ChatTemplate chat_template);
+/// The marks of a template, each one token of a vocabulary that chats can be read with: that before a message, those
+/// after its role and its content, and that before a chat.
+std::vector<std::string_view> list_marks(ChatTemplate chat_template);
+
+/// Whether `mark` is one token.
+bool has_mark(const Tokenizer& tokenizer, std::string_view mark);
+
+/// A mark of any template, or the end of texts, in a message that `tokenizer` would read as one; empty: there is none.
+std::string find_mark(const Tokenizer& tokenizer, const ChatMessage& message);
 
 }  // namespace ptrain

@@ -60,12 +60,12 @@ TEST(ChatTemplate, PromptsForAnAnswer) {
 class Chats : public ::testing::Test {
  protected:
   void SetUp() override {
-    testing::write_gpt2_vocabulary(folder_.path());
+    testing::write_chat_vocabulary(folder_.path());
     settings_.source = "chat";
     settings_.path = folder_.path().string();
     settings_.train_file = "train.jsonl";
     settings_.max_length = 200;
-    settings_.vocab_path = (folder_ / "vocab.json").string();
+    settings_.vocab_path = (folder_ / "tokenizer.json").string();
   }
   std::unique_ptr<Dataset> open(const std::string& text) {
     write_file_atomic(folder_ / "train.jsonl", text);
@@ -117,6 +117,24 @@ TEST_F(Chats, OfAnotherFormAreRefusedByFileAndLine) {
   EXPECT_EQ(refusal(R"({"messages": [{"role": "user", "content": ["x"]}]})"), "messages[0].content: expected a string");
   EXPECT_EQ(refusal(R"({"messages": ["x"]})"), "messages[0].role: expected a string");
   EXPECT_NE(get_error([&] { open("\n"); }).find("has no chats"), std::string::npos);
+}
+
+TEST_F(Chats, HaveNoMarksButTheTemplates) {
+  for (const std::string mark : {"<|im_end|>", "<|im_start|>", "<|endoftext|>"}) {
+    const std::string chat =
+        R"({"messages": [{"role": "user", "content": "x)" + mark + R"("}, {"role": "assistant", "content": "y"}]})";
+    EXPECT_EQ(refusal(chat), "messages[0].content: has the mark " + mark + ", which templates alone write");
+  }
+}
+
+TEST_F(Chats, NeedAVocabularyWithTheTemplatesMarks) {
+  settings_.chat_template = ChatTemplate::llama3;
+  EXPECT_NE(get_error([&] { open(chat_); }, ExitCode::usage).find("the mark <|start_header_id|>, which is no token of"),
+            std::string::npos);
+  settings_ = {.source = "chat"};
+  SetUp();
+  settings_.vocab_path = (folder_ / "vocab.json").string();
+  EXPECT_NE(get_error([&] { open(chat_); }, ExitCode::usage).find("the mark <|im_start|>"), std::string::npos);
 }
 
 TEST_F(Chats, WhoseAnswersAreCutOffAreLeftOut) {

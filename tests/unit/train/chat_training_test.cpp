@@ -17,7 +17,7 @@ class ChatTraining : public ::testing::Test {
  protected:
   /// Eight chats with answers of one to a hundred characters.
   void SetUp() override {
-    write_gpt2_vocabulary(folder_.path());
+    write_chat_vocabulary(folder_.path());
     std::string chats;
     for (const int length : {1, 90, 3, 40, 100, 2, 7, 20}) {
       const nlohmann::json chat = {
@@ -37,7 +37,7 @@ class ChatTraining : public ::testing::Test {
     config.data.source = "chat";
     config.data.path = folder_.path().string();
     config.data.train_file = "train.jsonl";
-    config.data.vocab = (folder_ / "vocab.json").string();
+    config.data.vocab = (folder_ / "tokenizer.json").string();
     config.data.max_length = 160;
     config.data.batch_size = batch;
     config.data.shuffle = false;
