@@ -3,6 +3,7 @@
 #include "cli/view/event_log.h"
 #include "cli/view/run_summary.h"
 #include "core/base/counted.h"
+#include "core/base/standard_streams.h"
 #include "core/train/run_result.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,9 @@ RunConsole::RunConsole(const Config& config, const ConsoleOptions& console, Show
     : config_(config),
       console_(console),
       progress_(make_progress(shown == ShownRank::all ? console.progress() : ProgressStyle::none,
-                              config.train.log_every_steps)) {}
+                              config.train.log_every_steps)),
+      prints_notes_(shown == ShownRank::all && console.verbosity() != Verbosity::quiet &&
+                    console.progress() == ProgressStyle::none) {}
 
 void RunConsole::on_start(const RunResult& prepared) {
   progress_->message(fmt::format("{} parameters, {:.2f} GFLOP per sample, {} MiB planned", prepared.parameters,
@@ -58,6 +61,7 @@ void RunConsole::on_activity(std::string_view what, std::int64_t done, std::int6
 
 void RunConsole::on_note(const std::string& line) {
   event("note", {{"text", line}});
+  if (prints_notes_) return print_error_line(line);  // notes are no progress
   progress_->message(line);
 }
 

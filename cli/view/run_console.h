@@ -33,6 +33,7 @@ class RunConsole final : public RunView {
   const Config& config_;
   const ConsoleOptions& console_;
   std::unique_ptr<Progress> progress_;
+  bool prints_notes_;  // by itself, where no progress is shown
   std::int64_t samples_ = 0;
   double seconds_ = 0;
   double reader_seconds_ = 0;

@@ -47,6 +47,18 @@ class Settings {
     const bool none = value == false || value == "none" || (value.is_structured() && value.empty());
     if (!none) fail("{}: {}: {} is not supported; expected none", file_, field, value.dump());
   }
+  /// Throws Error{failed} for a method of initial values that changes the frozen weights, as PiSSA does.
+  void require_plain_start() const {
+    constexpr const char* field = "init_lora_weights";
+    if (!has(field)) return;
+    const json& value = at(field);
+    const bool plain = value.is_boolean() || value == "gaussian" || value == "orthogonal";
+    if (plain) return;
+    fail(
+        "{}: {}: {} is not supported: such adapters change the model's own weights too; expected true, or an adapter "
+        "that PEFT converted (path_initial_model_for_weight_conversion)",
+        file_, field, value.dump());
+  }
   double positive(const char* field) const {
     if (!at(field).is_number() || !(at(field).get<double>() > 0)) {
       fail("{}: {}: expected a number above 0, got {}", file_, field, at(field).dump());
@@ -133,6 +145,22 @@ json make_settings(const ModelArtifact& trained, const Model& model) {
           {"alpha_pattern", json::object()}};
 }
 
+/// What tells adapters that this program wrote from others.
+const SafetensorsMetadata adapter_metadata{{"format", "pt"}, {"producer", "ptrain"}};
+
+/// Throws Error{usage} where `out` has an adapter that no earlier export wrote.
+void require_free_adapter(const fs::path& out) {
+  const fs::path weights = out / adapter_files::weights, settings = out / adapter_files::settings;
+  const bool has_weights = fs::exists(weights);
+  if (!has_weights && !fs::exists(settings)) return;
+  try {
+    if (has_weights && SafetensorsFile(weights).metadata() == adapter_metadata) return;
+  } catch (const Error&) {  // damaged: not known to be an export's
+  }
+  fail_usage("--out {}: {} would be overwritten, and is not of an earlier export; choose another folder", out.string(),
+             (has_weights ? weights : settings).string());
+}
+
 /// values += scale * B A, or its transpose.
 void add_product(std::span<const float> a, std::span<const float> b, std::int64_t rank, double scale,
                  WeightMapping::Layout layout, std::span<float> values) {
@@ -160,6 +188,16 @@ void add_product(std::span<const float> a, std::span<const float> b, std::int64_
 
 }  // namespace
 
+/// The adapter's setting in place of the key's; an error where the key is set to another value.
+template <typename T>
+static void take_setting(T& value, const T& unset, T found, const char* key, const std::string& adapter) {
+  if (value != unset && value != found) {
+    fail_usage("model.lora.{}: is {}, but the adapter in {} has {} {}; leave it out", key, json(value).dump(), adapter,
+               key, json(found).dump());
+  }
+  value = std::move(found);
+}
+
 void require_adapters(const ModelArtifact& trained) {
   if (!has_adapters(trained.config)) {
     fail_usage("{}: has no adapters; expected a model trained with model.lora.rank", trained.folder.string());
@@ -171,19 +209,18 @@ void read_adapter_settings(LoraConfig& lora) {
   const Settings settings(lora.weights);
   settings.require("peft_type", "LORA");
   for (const char* field : {"use_dora", "bias", "modules_to_save", "rank_pattern", "alpha_pattern", "exclude_modules",
-                            "layers_to_transform", "layer_replication", "trainable_token_indices", "lora_bias",
-                            "target_parameters", "use_qalora"}) {
+                            "layers_to_transform", "layers_pattern", "layer_replication", "trainable_token_indices",
+                            "lora_bias", "target_parameters", "use_qalora", "alora_invocation_tokens", "corda_config",
+                            "eva_config", "loftq_config", "arrow_config"}) {
     settings.require_none(field);
   }
-  const std::int64_t rank = settings.rank();
-  if (lora.rank > 0 && lora.rank != rank) {
-    fail_usage("model.lora.rank: is {}, but the adapter in {} has rank {}; leave it out", lora.rank, lora.weights,
-               rank);
-  }
-  lora.rank = rank;
-  lora.alpha = settings.positive("lora_alpha");
-  lora.targets = settings.targets();
-  lora.rslora = settings.is_true("use_rslora");
+  settings.require("task_type", "CAUSAL_LM");
+  settings.require_plain_start();
+  const LoraConfig unset;
+  take_setting(lora.rank, unset.rank, settings.rank(), "rank", lora.weights);
+  take_setting(lora.alpha, unset.alpha, settings.positive("lora_alpha"), "alpha", lora.weights);
+  take_setting(lora.targets, unset.targets, settings.targets(), "targets", lora.weights);
+  take_setting(lora.rslora, unset.rslora, settings.is_true("use_rslora"), "rslora", lora.weights);
 }
 
 void load_adapter(const fs::path& folder, const Model& model, Variables& variables) {
@@ -217,8 +254,11 @@ void write_adapter(const ModelArtifact& trained, const Model& model, const fs::p
     tensors.push_back(file.at(mapping.external));
     tensors.back().name = adapter_files::prefix + mapping.external;
   }
-  const FolderLock lock = claim_model_folder(trained, out);
-  write_safetensors(out / adapter_files::weights, tensors);
+  require_other_folder(trained, out);
+  make_folder(out);
+  const FolderLock lock(out);
+  require_free_adapter(out);
+  write_safetensors(out / adapter_files::weights, tensors, adapter_metadata);
   file.check();
   write_file_atomic(out / adapter_files::settings, make_settings(trained, model).dump(2) + "\n");
 }

@@ -16,7 +16,7 @@ inline constexpr const char* prefix = "base_model.model.";  // of tensors' names
 }  // namespace adapter_files
 
 /// Takes rank, alpha, targets and rslora from the adapter in `lora.weights`, if it names one. Throws Error{usage} where
-/// lora.rank is set to another rank, Error{failed} naming the file and the field that is missing, wrong or not
+/// one of these keys is set to another value, Error{failed} naming the file and the field that is missing, wrong or not
 /// supported.
 void read_adapter_settings(LoraConfig& lora);
 

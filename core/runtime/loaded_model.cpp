@@ -25,6 +25,7 @@ void add_adapter(LoadedModel& opened, const std::filesystem::path& folder, Model
   Config& config = opened.trained.config;
   const std::string where = opened.trained.folder.string();
   if (has_adapters(config)) fail_usage("{}: has adapters already; merge them first (ptrain export --merge)", where);
+  config.model.lora = {};  // keys of adapters that were merged do not count
   config.model.lora.weights = folder.string();
   read_adapter_settings(config.model.lora);
   if (!has_adapters(config)) fail_usage("{}: {} takes no adapters", where, config.model.entry.name);

@@ -4,7 +4,7 @@ import struct
 import unittest
 
 from program import ProgramTest, run
-from test_heads import sentences, write_vocabulary
+from test_heads import sentences, write_chat_vocabulary, write_vocabulary
 
 BASE = """\
 model: {{name: llama, size: tiny}}
@@ -101,7 +101,9 @@ class Lora(ProgramTest):
 
     def test_what_is_wrong_with_an_adapter_is_said(self):
         self.done(self.train("base", "-o", "train.steps=1"))
-        self.done(self.adapt("lora", "-o", "model.lora.rank=2", "-o", "model.lora.targets=[q_proj,v_proj]", "-o", "train.steps=1"))
+        lora = self.done(self.adapt("lora", "-o", "model.lora.rank=2", "-o", "model.lora.targets=[q_proj,v_proj]", "-o",
+                                    "train.steps=1"))
+        self.assertIn("model.lora: trains", lora.stderr, "notes are no progress, which is none here")
         folder = self.folder / "adapter"
         self.done(run("export", self.folder / "lora", "--out", folder, "--format", "peft"))
         file = folder / "adapter_config.json"
@@ -117,6 +119,13 @@ class Lora(ProgramTest):
         refused("adapter_config.json: r: expected an integer from 1 to 4096", r="4")
         refused("adapter_config.json: r: expected an integer from 1 to 4096", r=10**19)
         refused("adapter_config.json: target_modules", target_modules="model.*q")
+        refused("adapter_config.json: init_lora_weights", '"pissa"', init_lora_weights="pissa")
+        refused("adapter_config.json: alora_invocation_tokens", alora_invocation_tokens=[1])
+        refused("adapter_config.json: layers_pattern", layers_pattern="layers")
+        refused("adapter_config.json: task_type", task_type="SEQ_CLS")
+        for key, value, said in (("alpha", "4", "has alpha 8.0"), ("targets", "[k_proj]", '["k_proj"]'),
+                                 ("rslora", "true", "has rslora false")):
+            refused(f"model.lora.{key}: is ", said, code=2, rank=("-o", f"model.lora.{key}={value}"))
         refused("adapter_model.safetensors", "lora_A.weight has shape", r=4)
         refused("adapter_model.safetensors: has no tensor", "k_proj", target_modules=["q_proj", "k_proj", "v_proj"])
         refused("adapter_model.safetensors: has base_model.model.", "no adapter", target_modules=["v_proj"])
@@ -131,14 +140,18 @@ class Lora(ProgramTest):
         lines = [json.dumps({"messages": [{"role": "user", "content": "the cat"},
                                           {"role": "assistant", "content": "sees a bird"}]}) for _ in range(32)]
         (self.folder / "chats.jsonl").write_text("\n".join(lines) + "\n")
-        chat = ("-o", "data.source=chat", "-o", "data.train_file=chats.jsonl", "-o", "data.dev_file=chats.jsonl", "-o",
+        write_chat_vocabulary(self.folder)
+        vocabulary = f"data.vocab={self.folder}/tokenizer.json"
+        chat = ("-o", vocabulary, "-o", "data.source=chat", "-o", "data.train_file=chats.jsonl", "-o", "data.dev_file=chats.jsonl", "-o",
                 "data.max_length=128", "-o", "model.lora.rank=4", "-o", "eval.every_epochs=1")
-        self.done(self.train("base", "-o", "train.steps=1"))
+        self.done(self.train("base", "-o", vocabulary, "-o", "train.steps=1"))
         self.done(self.adapt("chat", *chat, "-o", "train.steps=20", "-o", "train.log_every_steps=1"))
         self.assertLess(self.losses("chat")[-1], 0.8 * self.losses("chat")[0])
         with open(self.folder / "chats.jsonl", "a") as file:
             file.write('{"messages": [{"role": "user", "content": "the cat"}]}\n')
         self.assert_one_line_error(self.adapt("x", *chat), 1, "chats.jsonl:33: messages: none is of the role assistant")
+        self.assert_one_line_error(self.adapt("x", *chat, "-o", "data.chat_template=llama3"), 2, "data.chat_template",
+                                   "<|start_header_id|>", "tokenizer.json")
         self.assert_one_line_error(self.adapt("x", *chat, "-o", "data.chat_template=jinja"), 2, "data.chat_template")
         self.assert_one_line_error(self.adapt("x", *chat, "-o", "data.vocab="), 2, "data.vocab")
 
