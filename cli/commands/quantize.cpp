@@ -8,6 +8,7 @@
 #include "core/base/standard_streams.h"
 #include "core/cpu/cpu_backend.h"
 #include "core/cpu/onednn/int8_work.h"
+#include "core/data/tensor_names.h"
 #include "core/deploy/quantization/quantizer.h"
 #include "core/io/atomic_file.h"
 #include "core/io/free_output.h"
@@ -15,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace ptrain {
@@ -67,11 +69,13 @@ void show(const QuantizeReport& report) {
   fmt::print("model: {}\n", report.out);
 }
 
-std::vector<std::string> make_notes(const InferenceDataset& calibration) {
+std::vector<std::string> make_notes(const InferenceDataset& calibration, const Task& task) {
   std::vector<std::string> notes;
   std::set<std::int32_t> labels;
   for (std::int64_t i = 0; i < calibration.size(); ++i) labels.insert(calibration.label(i));
-  if (labels.size() == 1 && !labels.contains(no_label)) {
+  const std::vector<std::string> targets = task.targets();
+  const bool have_classes = std::ranges::find(targets, tensor_names::labels) != targets.end();
+  if (have_classes && labels.size() == 1 && !labels.contains(no_label)) {
     notes.push_back(fmt::format("all calibration samples have the same class, {}: scales may not fit others",
                                 calibration.info().class_names[static_cast<std::size_t>(*labels.begin())]));
   }
@@ -124,7 +128,7 @@ void quantize(const QuantizeArguments& arguments) {
   report.evaluated_on = others ? fmt::format("{}", fmt::join(arguments.evaluate, " ")) : "the calibration samples";
   report.bytes_before = read_size(opened.trained.weights().file);
   report.bytes_after = read_size(weights);
-  report.notes = make_notes(*calibration);
+  report.notes = make_notes(*calibration, *opened.task);
   report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {
     DeployedModel before(*backend, *opened.model, *opened.task, opened.trained.weights(), deploy_options);
