@@ -42,6 +42,12 @@ nlohmann::json read_architecture(const std::filesystem::path& config_json) {
   }
   nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   if (!json.is_object()) fail("{}: is not a JSON object", config_json.string());
+  if (json.contains("quantization_config") && !json.at("quantization_config").is_null()) {
+    fail(
+        "{}: quantization_config: quantised weights are not supported in this form; expected the unquantised model, or "
+        "a .gguf file",
+        config_json.string());
+  }
   return json;
 }
 
@@ -55,6 +61,13 @@ std::int64_t positive_integer(const nlohmann::json& json, const char* field, con
     fail("{}: {}: expected a positive integer", file.string(), field);
   }
   return it->get<std::int64_t>();
+}
+
+std::int64_t read_layers(const nlohmann::json& json, const char* field, const std::filesystem::path& file) {
+  constexpr std::int64_t most_layers = 2000;
+  const std::int64_t layers = positive_integer(json, field, file);
+  if (layers > most_layers) fail("{}: {}: expected at most {}, got {}", file.string(), field, most_layers, layers);
+  return layers;
 }
 
 double number_or(const nlohmann::json& json, const char* field, double otherwise, const std::filesystem::path& file) {

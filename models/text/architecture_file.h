@@ -54,6 +54,9 @@ nlohmann::json read_architecture(const std::filesystem::path& config_json);
 /// Throws Error{failed} naming `file` and `field` where it is missing or not a positive integer.
 std::int64_t positive_integer(const nlohmann::json& json, const char* field, const std::filesystem::path& file);
 
+/// The same for a number of layers, within a bound that no published model comes near: a damaged one takes hours.
+std::int64_t read_layers(const nlohmann::json& json, const char* field, const std::filesystem::path& file);
+
 /// The number or boolean of `field`; `otherwise` where it is missing or null. Throws Error{failed} naming `file` and
 /// `field` where it is something else.
 double number_or(const nlohmann::json& json, const char* field, double otherwise, const std::filesystem::path& file);

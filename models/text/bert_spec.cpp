@@ -99,7 +99,7 @@ BertSpec bert_spec_from_config(const std::filesystem::path& config_json, BertFor
   const SizeFields fields = size_fields(form);
   BertSpec spec;
   spec.form = form;
-  spec.layers = positive_integer(json, fields.layers, config_json);
+  spec.layers = read_layers(json, fields.layers, config_json);
   spec.hidden = positive_integer(json, fields.hidden, config_json);
   spec.heads = positive_integer(json, fields.heads, config_json);
   spec.intermediate = positive_integer(json, fields.intermediate, config_json);

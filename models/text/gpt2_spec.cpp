@@ -49,7 +49,7 @@ Gpt2Spec gpt2_spec_from_config(const std::filesystem::path& config_json) {
   require_field(json, "scale_attn_by_inverse_layer_idx", false, "GPT-2", config_json);
   require_field(json, "tie_word_embeddings", true, "GPT-2", config_json);
   Gpt2Spec spec;
-  spec.layers = positive_integer(json, "n_layer", config_json);
+  spec.layers = read_layers(json, "n_layer", config_json);
   spec.hidden = positive_integer(json, "n_embd", config_json);
   spec.heads = positive_integer(json, "n_head", config_json);
   spec.vocab_size = positive_integer(json, "vocab_size", config_json);

@@ -127,13 +127,64 @@ RotaryScaling read_scaling(const RotaryAttributes& plain, const GgufFile& file) 
     return recognise_llama3(plain, to_floats(*factors), file);
   }
   const auto type = file.metadata().find(file.architecture() + ".rope.scaling.type");
-  if (type == file.metadata().end() || type->second == "none") return {};
-  if (type->second != "linear") fail("{}: {}: expected none or linear", file.path(), type->first);
+  const bool has_type = type != file.metadata().end();
+  if (has_type && type->second == "none") return {};
+  if (has_type && type->second != "linear") fail("{}: {}: expected none or linear", file.path(), type->first);
+  // Without a type, a factor is linear, as in llama.cpp; scale_linear is its older name.
+  const double factor = has_type ? file.number("rope.scaling.factor")
+                                 : file.number("rope.scaling.factor", file.number("rope.scale_linear", 1));
+  if (!(factor > 0)) fail("{}: rope.scaling.factor: expected a number above 0", file.path());
+  if (factor == 1) return {};
   RotaryScaling scaling;
   scaling.kind = RotaryScaling::Kind::linear;
-  scaling.factor = file.number("rope.scaling.factor");
-  if (!(scaling.factor > 0)) fail("{}: rope.scaling.factor: expected a number above 0", file.path());
+  scaling.factor = factor;
   return scaling;
+}
+
+/// Keys that change what a network computes, and that no form here has.
+void refuse_other_networks(const GgufFile& file) {
+  struct Key {
+    std::string_view name;
+    nlohmann::json neutral;  // what it may be, besides 0
+  };
+  const std::array<Key, 14> keys{{{"expert_count", 0},
+                                  {"attention.clamp_kqv", 0},
+                                  {"attention.max_alibi_bias", 0},
+                                  {"attn_logit_softcapping", 0},
+                                  {"final_logit_softcapping", 0},
+                                  {"attention.causal", true},
+                                  {"use_parallel_residual", false},
+                                  {"logit_scale", 1},
+                                  {"embedding_scale", 1},
+                                  {"residual_scale", 1},
+                                  {"attention.scale", 0},
+                                  {"rope.scaling.attn_factor", 1},
+                                  {"rope.scaling.yarn_log_multiplier", 0},
+                                  {"swin_norm", false}}};
+  for (const auto& [name, neutral] : keys) {
+    const auto found = file.metadata().find(fmt::format("{}.{}", file.architecture(), name));
+    if (found == file.metadata().end()) continue;
+    const nlohmann::json& value = found->second;
+    const bool is_unset = value.is_number() && value == 0;
+    if (value == neutral || (neutral.is_boolean() ? value.is_number() && value == (neutral ? 1 : 0) : is_unset))
+      continue;
+    fail("{}: {}: {} is not supported; expected {}", file.path(), found->first, value.dump(), neutral.dump());
+  }
+  const double window = file.number("attention.sliding_window", 0);
+  if (window > 0 && window < file.number("context_length")) {
+    fail("{}: {}.attention.sliding_window: {} is not supported; expected 0, or the context_length", file.path(),
+         file.architecture(), window);
+  }
+}
+
+/// A damaged number would build layers for hours.
+std::int64_t read_layers(const GgufFile& file) {
+  const std::int64_t layers = file.positive_integer("block_count");
+  const std::string last = fmt::format("blk.{}.", layers - 1);
+  if (std::ranges::none_of(file.tensors(), [&](const NamedTensor& tensor) { return tensor.name.starts_with(last); })) {
+    fail("{}: {}.block_count: is {}, but the file has no tensor {}*", file.path(), file.architecture(), layers, last);
+  }
+  return layers;
 }
 
 nlohmann::json scaling_json(const RotaryScaling& scaling) {
@@ -180,9 +231,10 @@ LlamaSpec llama_spec_from_config(LlamaForm form, const std::filesystem::path& co
   require_field(json, "mlp_bias", false, model, config_json);
   require_field(json, "attention_bias", form == LlamaForm::qwen2, model, config_json);
   require_field(json, "use_sliding_window", false, model, config_json);
+  require_field(json, "partial_rotary_factor", 1.0, model, config_json);
   LlamaSpec spec;
   spec.form = form;
-  spec.layers = positive_integer(json, "num_hidden_layers", config_json);
+  spec.layers = read_layers(json, "num_hidden_layers", config_json);
   spec.hidden = positive_integer(json, "hidden_size", config_json);
   spec.heads = positive_integer(json, "num_attention_heads", config_json);
   const auto given = [&](const char* field) { return json.contains(field) && !json.at(field).is_null(); };
@@ -200,6 +252,7 @@ LlamaSpec llama_spec_from_config(LlamaForm form, const std::filesystem::path& co
                               : given("rope_scaling")  ? json.at("rope_scaling")
                                                        : nlohmann::json::object();
   if (!rope.is_object()) fail("{}: rope_scaling: expected an object", config_json.string());
+  require_field(rope, "partial_rotary_factor", 1.0, model, config_json);
   spec.rope_theta = number_or(rope, "rope_theta", number_or(json, "rope_theta", 10000, config_json), config_json);
   spec.rope_scaling = read_scaling(rope, config_json);
   return spec;
@@ -212,7 +265,8 @@ LlamaSpec llama_spec_from_gguf(LlamaForm form, const GgufFile& file) {
   }
   LlamaSpec spec;
   spec.form = form;
-  spec.layers = file.positive_integer("block_count");
+  refuse_other_networks(file);
+  spec.layers = read_layers(file);
   spec.hidden = file.positive_integer("embedding_length");
   spec.heads = file.positive_integer("attention.head_count");
   spec.kv_heads = file.positive_integer("attention.head_count_kv", spec.heads);

@@ -5,6 +5,7 @@
 #include "models/model_registry.h"
 #include "tests/error_message.h"
 #include "tests/temporary_directory.h"
+#include "tests/written_gguf.h"
 
 #include <gtest/gtest.h>
 
@@ -90,6 +91,72 @@ TEST_F(LlamaSpecs, OfAnotherArchitectureAreRefused) {
   EXPECT_NE(refusal("32.0", "0.0").find("rope_scaling: expected a factor above 0"), std::string::npos);
   EXPECT_NE(refusal("\"tie_word_embeddings\": true", "\"tie_word_embeddings\": 1").find("expected true or false"),
             std::string::npos);
+}
+
+TEST_F(LlamaSpecs, OfPartialRotationQuantisedOrOfAbsurdDepthAreRefused) {
+  const std::string depth = "\"num_hidden_layers\": 16";
+  EXPECT_NE(refusal(depth, "\"num_hidden_layers\": 200000000").find("num_hidden_layers: expected at most 2000"),
+            std::string::npos);
+  EXPECT_NE(refusal(depth, depth + ", \"partial_rotary_factor\": 0.5").find("partial_rotary_factor: expected 1.0"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(depth, depth + ", \"quantization_config\": {\"quant_method\": \"gptq\"}").find("quantization_config"),
+      std::string::npos);
+  std::string text = llama_config_json(llama_spec_of_size(LlamaForm::llama, "1b"));
+  text.replace(text.find(depth), depth.size(), depth + R"(, "partial_rotary_factor": 1, "quantization_config": null)");
+  EXPECT_NO_THROW(read(LlamaForm::llama, text));
+}
+
+/// A llama of one layer with `number` as another key.
+class LlamaGguf : public ::testing::Test {
+ protected:
+  LlamaSpec read(const std::string& key, float number, std::uint32_t layers = 1) {
+    constexpr std::uint32_t u32 = 4, f32 = 6, text = 8;
+    gguf_test::Written file = gguf_test::begin(2, 8);
+    file.string("general.architecture").number(text).string("llama");
+    const auto add = [&](const char* name, std::uint32_t value) {
+      file.string(std::string("llama.") + name).number(u32).number(value);
+    };
+    add("block_count", layers);
+    add("embedding_length", 64);
+    add("attention.head_count", 2);
+    add("feed_forward_length", 96);
+    add("context_length", 128);
+    file.string("llama.attention.layer_norm_rms_epsilon").number(f32).number(1e-5f);
+    file.string("llama." + key).number(f32).number(number);
+    file.tensor("token_embd.weight", {64, 10}, 0, 0).tensor("blk.0.attn_norm.weight", {64}, 0, 2560).data(2816);
+    write_file_atomic(directory_ / "w.gguf", file.text());
+    return llama_spec_from_gguf(LlamaForm::llama, GgufFile(directory_ / "w.gguf"));
+  }
+  const TemporaryDirectory directory_;
+};
+
+TEST_F(LlamaGguf, FactorsWithoutATypeAreLinear) {
+  for (const char* key : {"rope.scaling.factor", "rope.scale_linear"}) {
+    const LlamaSpec spec = read(key, 4);
+    EXPECT_EQ(spec.rope_scaling.kind, RotaryScaling::Kind::linear) << key;
+    EXPECT_EQ(spec.rope_scaling.factor, 4) << key;
+  }
+  EXPECT_EQ(read("rope.scaling.factor", 1).rope_scaling.kind, RotaryScaling::Kind::none);
+}
+
+TEST_F(LlamaGguf, KeysThatChangeTheResultAreRefusedByName) {
+  for (const char* key : {"expert_count", "attention.clamp_kqv", "final_logit_softcapping", "attn_logit_softcapping",
+                          "logit_scale", "attention.sliding_window"}) {
+    const std::string message = get_error([&] { read(key, 4); });
+    EXPECT_NE(message.find(std::string("llama.") + key), std::string::npos) << message;
+    EXPECT_NO_THROW(read(key, 0)) << key;
+  }
+  EXPECT_NE(get_error([&] { read("attention.causal", 0); }).find("llama.attention.causal"), std::string::npos);
+  EXPECT_NO_THROW(read("attention.causal", 1));
+  EXPECT_NO_THROW(read("attention.sliding_window", 128));
+}
+
+TEST_F(LlamaGguf, LayersThatTheFileLacksAreRefused) {
+  const std::string message = get_error([&] { read("rope.freq_base", 1e4f, 1U << 31); });
+  EXPECT_NE(message.find("llama.block_count: is 2147483648, but the file has no tensor blk.2147483647.*"),
+            std::string::npos)
+      << message;
 }
 
 TEST(Llama, HeadsThatDoNotFitAreRefused) {
