@@ -1,4 +1,5 @@
 // Images with a class for each pixel, in label maps: PNGs whose values are class numbers.
+#include "core/base/counted.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/random_erasing.h"
@@ -6,6 +7,8 @@
 #include "core/data/image/segmentation_transform.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
+
+#include <fmt/ranges.h>
 
 namespace ptrain {
 namespace {
@@ -25,6 +28,7 @@ class SegmentationDataset final : public Dataset {
     classes_.fill(unknown_class);
     for (std::int32_t i = 0; i < std::min(info_.classes, 256); ++i) classes_[static_cast<std::size_t>(i)] = i;
     classes_[static_cast<std::size_t>(settings.ignore_index)] = no_class;
+    check_pixels(settings.path);
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(files_.samples.size()); }
@@ -65,6 +69,47 @@ class SegmentationDataset final : public Dataset {
       read_file(path, bytes);
     } catch (const Error& error) {
       throw BadSample(error.what());
+    }
+  }
+
+  /// Fails where no pixel of any label map has a class, and notes the classes that training would not see. Counts in a
+  /// few label maps, evenly spaced, and reads more until one has a class.
+  void check_pixels(const std::string& place) {
+    constexpr std::int64_t most_counted = 64;
+    const std::int64_t count = std::min(size(), most_counted);
+    std::vector<bool> seen(static_cast<std::size_t>(info_.classes));
+    bool are_sound = true;
+    for (std::int64_t i = 0; i < count; ++i) are_sound = mark_classes(i * size() / count, seen) && are_sound;
+    const auto none_seen = [&] { return std::ranges::find(seen, true) == seen.end(); };
+    for (std::int64_t i = 0; i < size() && are_sound && none_seen(); ++i) are_sound = mark_classes(i, seen);
+    if (!are_sound) return;
+    if (none_seen()) {
+      fail("{}: no pixel of {} has a class: all are data.ignore_index ({})", place,
+           counted(size(), split_ == Split::train ? "training label map" : "evaluation label map"),
+           std::ranges::find(classes_, no_class) - classes_.begin());
+    }
+    if (split_ != Split::train || std::ranges::find(seen, false) == seen.end()) return;
+    std::vector<std::string> absent;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (!seen[i]) absent.push_back(i < info_.class_names.size() ? info_.class_names[i] : std::to_string(i));
+    }
+    notes_.push_back(fmt::format("{}: no pixel of class {} in {} of {}", place, fmt::join(absent, ", "), count,
+                                 counted(size(), "training label map")));
+  }
+
+  /// Marks the classes of a label map. False for one that loading will refuse.
+  bool mark_classes(std::int64_t index, std::vector<bool>& seen) const {
+    try {
+      std::vector<std::uint8_t> bytes;
+      const std::filesystem::path& file = files_.samples[static_cast<std::size_t>(index)].labels;
+      read(file, bytes);
+      for (const std::uint8_t value : decode_png_indices(bytes, file.string()).values) {
+        if (classes_[value] == unknown_class) return false;
+        if (classes_[value] != no_class) seen[static_cast<std::size_t>(classes_[value])] = true;
+      }
+      return true;
+    } catch (const BadSample&) {
+      return false;
     }
   }
 

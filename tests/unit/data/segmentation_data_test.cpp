@@ -108,6 +108,26 @@ Batch load_batch(const Dataset& data) {
   return batch;
 }
 
+TEST(SegmentationData, WithoutAPixelThatCountsIsRefusedAndMissingClassesAreNoted) {
+  const TemporaryDirectory directory;
+  const auto open_with = [&](std::uint8_t value, Split split) {
+    for (const std::string folder : {"train", "val"}) {
+      directory.write(folder + "/a.png", image_png());
+      directory.write(folder + "annot/a.png",
+                      label_png(std::vector<std::uint8_t>(std::size_t{test_width * test_height}, value)));
+    }
+    return open_dataset(folder_settings(directory), split);
+  };
+  for (const Split split : {Split::train, Split::eval}) {
+    EXPECT_NE(get_error_message([&] { open_with(255, split); }).find("has a class: all are data.ignore_index (255)"),
+              std::string::npos);
+  }
+  const auto notes = open_with(1, Split::train)->notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("no pixel of class 0 in 1 of 1 training label map"), std::string::npos) << notes[0];
+  EXPECT_TRUE(open_with(1, Split::eval)->notes().empty());
+}
+
 TEST(SegmentationData, KeepsLabelMapsAtTheirSizeForEvaluation) {
   const TemporaryDirectory directory;
   write_pair(directory, "train/a.png", "trainannot/a.png");
