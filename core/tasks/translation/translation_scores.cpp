@@ -2,6 +2,8 @@
 
 #include "core/data/text/word_split.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -200,8 +202,10 @@ void TranslationScores::merge(std::span<const double> state) {
 }
 
 std::string TranslationScores::signature() {
-  return "BLEU nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" + std::string(sacrebleu_version) +
-         ", chrF2 nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:" + std::string(sacrebleu_version);
+  return fmt::format(
+      "BLEU nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{0}, chrF2 "
+      "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:{0}",
+      sacrebleu_version);
 }
 
 }  // namespace ptrain
