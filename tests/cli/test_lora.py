@@ -106,6 +106,13 @@ class Lora(ProgramTest):
         self.assertIn("model.lora: trains", lora.stderr, "notes are no progress, which is none here")
         folder = self.folder / "adapter"
         self.done(run("export", self.folder / "lora", "--out", folder, "--format", "peft"))
+        for kept in ("adapter_config.json", "adapter_model.safetensors"):
+            other = self.folder / f"other {kept}"
+            other.mkdir()
+            (other / kept).write_text("{}")
+            export = ("export", self.folder / "lora", "--format", "peft", "--out")
+            self.assert_one_line_error(run(*export, other), 2, kept, "not of an earlier export")
+        self.done(run(*export, folder))
         file = folder / "adapter_config.json"
         settings = json.loads(file.read_text())
 

@@ -151,6 +151,7 @@ class Detection(ProgramTest):
         made = run("quantize", self.own, "--calibrate", self.folder / "coco", "--out", whole, "--layers", "all", "--max-drop", "5",
                    "--speed-seconds", "0", "--report", report)
         self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertNotIn("same class", made.stdout + report.read_text())
         metric = json.loads(report.read_text())["metric"]
         self.assertEqual(metric["name"], "map")
         self.assertGreater(metric["before"], 0.1)
