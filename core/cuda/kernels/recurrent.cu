@@ -1,5 +1,6 @@
 // Recurrent layers on a GPU: cuBLASLt's products, and a thread per unit of each sequence.
 #include "core/cuda/cuda_kernels.h"
+#include "core/cuda/device/check.h"
 #include "core/cuda/library/gemm.h"
 #include "core/cuda/primitives/columns.h"
 #include "core/cuda/primitives/launch.cuh"
