@@ -380,6 +380,8 @@ def build(case, dtype):
         for name, parameter in model.named_parameters():
             if not name.endswith(SINUSOIDS):
                 parameter.copy_(weight(own_name(name), parameter.shape))
+        if case.network == "transformer":  # no parameter, but a tensor of the file
+            model.final_logits_bias.copy_(weight("final_logits_bias", model.final_logits_bias.shape))
     return model.to(dtype).train()
 
 
