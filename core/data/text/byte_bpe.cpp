@@ -14,7 +14,7 @@ namespace ptrain {
 namespace {
 
 constexpr std::string_view end_of_text = "<|endoftext|>";  // GPT-2's, which replaces all special tokens of RoBERTa's
-constexpr std::array<std::string_view, 5> marks{"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
+constexpr std::array<std::string_view, 5> special_tokens{"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
 
 /// A token of vocab.json with its id.
 using TokenEntry = std::pair<std::string, nlohmann::json>;
@@ -89,7 +89,7 @@ class ByteBpeFiles {
       parts_.added.push_back({std::string(end_of_text), *parts_.unknown});
       return;
     }
-    for (const std::string_view mark : marks) {
+    for (const std::string_view mark : special_tokens) {
       const auto found = parts_.ids.find(mark);
       if (found == parts_.ids.end()) continue;
       parts_.added.push_back({found->first, found->second, mark == "<mask>"});
