@@ -14,8 +14,8 @@
 namespace ptrain::cuda {
 namespace {
 
-constexpr int warp = 32;
-constexpr int block_warps = 4;
+constexpr int query_threads = 32;
+constexpr int block_queries = 4;
 
 /// One problem on the device.
 struct CrossProblem {
@@ -35,7 +35,7 @@ struct QueryRow {
   std::int64_t token, head, sequence, first_key, key_count, row;
 
   __device__ explicit QueryRow(const CrossProblem& p) {
-    const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * block_warps + threadIdx.x / warp;
+    const std::int64_t index = static_cast<std::int64_t>(blockIdx.x) * block_queries + threadIdx.x / query_threads;
     token = index / p.e.heads;
     head = index % p.e.heads;
     sequence = token < p.e.queries ? p.queries.find(token) : -1;
@@ -58,36 +58,36 @@ __device__ float dot(const T* a, const T* b, std::int64_t depth) {
 }
 
 template <typename T>
-__global__ void __launch_bounds__(block_warps* warp)
+__global__ void __launch_bounds__(block_queries* query_threads)
     cross_attention_kernel(CrossProblem p, const T* q, const T* kv, float* weights, T* out, float* lse) {
   const QueryRow query(p);
   if (query.token >= p.e.queries) return;
   const std::int64_t depth = p.e.depth, width = p.e.width(), at = query.token * width + query.head * depth;
-  const int lane = static_cast<int>(threadIdx.x % warp);
+  const int lane = static_cast<int>(threadIdx.x % query_threads);
   if (query.sequence < 0) {
-    for (std::int64_t d = lane; d < depth; d += warp) out[at + d] = from_float<T>(0.0f);
+    for (std::int64_t d = lane; d < depth; d += query_threads) out[at + d] = from_float<T>(0.0f);
     return;
   }
   const T* const keys = kv + query.first_key * 2 * width + query.head * depth;
   float* const own = weights + (query.token * p.e.heads + query.head) * p.e.most_keys;
   float largest = -INFINITY, total = 0;
-  for (std::int64_t k = lane; k < query.key_count; k += warp) {
+  for (std::int64_t k = lane; k < query.key_count; k += query_threads) {
     own[k] = p.scale * dot(q + at, keys + k * 2 * width, depth);
     largest = fmaxf(largest, own[k]);
   }
   largest = warp_max(largest);
-  for (std::int64_t k = lane; k < query.key_count; k += warp) {
+  for (std::int64_t k = lane; k < query.key_count; k += query_threads) {
     own[k] = expf(own[k] - largest);
     total += own[k];
   }
   total = warp_sum(total);
   const DropoutMask mask = p.mask();
-  for (std::int64_t k = lane; k < query.key_count; k += warp) {
+  for (std::int64_t k = lane; k < query.key_count; k += query_threads) {
     own[k] /= total;
     if (p.dropout > 0) own[k] *= mask.factor(query.mask_element(p, k));
   }
   __syncwarp();
-  for (std::int64_t d = lane; d < depth; d += warp) {
+  for (std::int64_t d = lane; d < depth; d += query_threads) {
     float sum = 0;
     for (std::int64_t k = 0; k < query.key_count; ++k) sum += own[k] * to_float(keys[(2 * k + 1) * width + d]);
     out[at + d] = from_float<T>(sum);
@@ -105,29 +105,29 @@ __global__ void __launch_bounds__(block_threads) clear_cross_lse_kernel(CrossPro
 
 /// Writes the weights after dropout and the gradients of the scores, and dq.
 template <typename T>
-__global__ void __launch_bounds__(block_warps* warp)
+__global__ void __launch_bounds__(block_queries* query_threads)
     cross_query_gradient_kernel(CrossProblem p, const T* q, const T* kv, const T* out, const float* lse, const T* dout,
                                 float* weights, float* dscores, T* dq) {
   const QueryRow query(p);
   if (query.token >= p.e.queries) return;
   const std::int64_t depth = p.e.depth, width = p.e.width(), at = query.token * width + query.head * depth;
-  const int lane = static_cast<int>(threadIdx.x % warp);
+  const int lane = static_cast<int>(threadIdx.x % query_threads);
   if (query.sequence < 0) {
-    for (std::int64_t d = lane; d < depth; d += warp) dq[at + d] = from_float<T>(0.0f);
+    for (std::int64_t d = lane; d < depth; d += query_threads) dq[at + d] = from_float<T>(0.0f);
     return;
   }
   const T* const keys = kv + query.first_key * 2 * width + query.head * depth;
   const std::int64_t first = (query.token * p.e.heads + query.head) * p.e.most_keys;
   const float delta = dot(out + at, dout + at, depth);
   const DropoutMask mask = p.mask();
-  for (std::int64_t k = lane; k < query.key_count; k += warp) {
+  for (std::int64_t k = lane; k < query.key_count; k += query_threads) {
     const float weight = expf(p.scale * dot(q + at, keys + k * 2 * width, depth) - lse[query.row]);
     const float factor = p.dropout > 0 ? mask.factor(query.mask_element(p, k)) : 1.0f;
     weights[first + k] = weight * factor;
     dscores[first + k] = weight * (factor * dot(dout + at, keys + (2 * k + 1) * width, depth) - delta);
   }
   __syncwarp();
-  for (std::int64_t d = lane; d < depth; d += warp) {
+  for (std::int64_t d = lane; d < depth; d += query_threads) {
     float sum = 0;
     for (std::int64_t k = 0; k < query.key_count; ++k) sum += dscores[first + k] * to_float(keys[2 * k * width + d]);
     dq[at + d] = from_float<T>(p.scale * sum);
@@ -183,7 +183,7 @@ class CrossKernel : public Kernel {
             attributes_.stream,
             drops ? static_cast<const std::int64_t*>(args.inputs[Op::rng]) : nullptr};
   }
-  unsigned query_blocks() const { return blocks_for(e_.queries * e_.heads, block_warps); }
+  unsigned query_blocks() const { return blocks_for(e_.queries * e_.heads, block_queries); }
 
   Device& device_;
   CrossAttentionAttributes attributes_;
@@ -204,7 +204,7 @@ class CrossAttentionKernel final : public CrossKernel<CrossAttention> {
     auto* lse = static_cast<float*>(args.outputs[1]);
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
-      launch(cross_attention_kernel<T>, query_blocks(), block_warps * warp, device_, problem,
+      launch(cross_attention_kernel<T>, query_blocks(), block_queries * query_threads, device_, problem,
              static_cast<const T*>(args.inputs[Op::q]), static_cast<const T*>(args.inputs[Op::kv]),
              static_cast<float*>(args.workspace), static_cast<T*>(args.outputs[0]), lse);
     });
@@ -228,7 +228,7 @@ class CrossAttentionGradKernel final : public CrossKernel<CrossAttentionGrad> {
       using T = decltype(zero);
       const auto* q = static_cast<const T*>(args.inputs[Op::q]);
       const auto* dout = static_cast<const T*>(args.inputs[Op::dout]);
-      launch(cross_query_gradient_kernel<T>, query_blocks(), block_warps * warp, device_, problem, q,
+      launch(cross_query_gradient_kernel<T>, query_blocks(), block_queries * query_threads, device_, problem, q,
              static_cast<const T*>(args.inputs[Op::kv]), static_cast<const T*>(args.inputs[Op::out]),
              static_cast<const float*>(args.inputs[Op::lse]), dout, weights, dscores, static_cast<T*>(args.outputs[0]));
       launch(cross_key_gradient_kernel<T>, grid_blocks(device_, e_.keys * e_.width()), block_threads, device_, problem,
