@@ -8,7 +8,8 @@
 #   --tidy  also runs clang-tidy over the sources, and codespell over all text
 #   --share  of what takes long and seldom finds anything, today's eighth alone: of the sources for clang-tidy, and one of
 #           eight a day: fuzz targets; three groups of unit tests with sanitizers; two halves of the op tests with them;
-#           the CPU backend as packages have it; the registers of CUDA kernels with what is run on a new GPU
+#           the CPU backend as packages have it; the registers of CUDA kernels with what is run on a new GPU, and
+#           the bounds of their memory
 #   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
 # While working, instead of all that:
 #   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
@@ -184,9 +185,9 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   cmake --preset cuda
   cmake --build build/cuda --parallel "$jobs" \
     --target ptrain libptrain device_test cuda_registry_test plans_test emulated_device_test checked_device_test emulated_ptrain
-  longest='^$'
-  is_due 7 || longest='^(kernel_resources|gpu_validate)$'
-  ctest --test-dir build/cuda -L cuda -E "$longest" --parallel "$jobs" --output-on-failure --progress
+  seldom='^$'
+  is_due 7 || seldom='^(kernel_resources$|gpu_validate$|Checked[.])'
+  ctest --test-dir build/cuda -L cuda -E "$seldom" --parallel "$jobs" --output-on-failure --progress
 fi
 step "all tests"
 ctest --test-dir build/release --parallel "$jobs" --output-on-failure
