@@ -166,7 +166,7 @@ class Documents(TrainedModels, ProgramTest):
         """A fence that begins with a command is its output; a line of three dots matches any lines."""
         seen = 0
         for document in DOCUMENTS:
-            for line, expected in re.findall(rf"^```text\n\$ {PROGRAM} (.*)\n(.*?)^```$", (ROOT / document).read_text(),
+            for line, expected in re.findall(rf"^```text\n\$ {PROGRAM} ([^\n]*)\n(.*?)^```$", (ROOT / document).read_text(),
                                              flags=re.S | re.M):
                 with self.subTest(document, line=line):
                     seen += 1
