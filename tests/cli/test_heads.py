@@ -320,7 +320,7 @@ class RunningText(ProgramTest):
         refused(2, "data.max_length: 1025 tokens exceed the model's 1024 positions", data__max_length=1025,
                 data__dev_file="train.txt")
         refused(2, "data.vocab", "byte-level BPE's vocab.json", data__vocab=self.folder / "train.txt")
-        refused(2, "data.source: gpt2 reads text|chat|synthetic, got tsv", data__source="tsv")
+        refused(2, "data.source: gpt2 reads text|chat|sessions|synthetic, got tsv", data__source="tsv")
         refused(2, "data.source: bert reads tsv or synthetic, got text", model__name="bert")
         refused(2, "model.classes: gpt2 predicts the next token", model__classes=2)
         refused(2, "output.keep_best: expected primary, one of perplexity, loss, got", output__keep_best="top1")
