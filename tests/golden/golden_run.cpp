@@ -52,7 +52,7 @@ void read_sizes(const nlohmann::json& json, Spec& spec) {
   spec.heads = sizes.at("heads");
   spec.intermediate = sizes.at("intermediate");
   spec.vocab_size = sizes.at("vocab_size");
-  spec.max_positions = sizes.at("max_positions");
+  if constexpr (requires { spec.max_positions; }) spec.max_positions = sizes.at("max_positions");
   spec.max_length = json.at("size");
 }
 
@@ -88,14 +88,8 @@ LlamaSpec get_llama_spec(LlamaForm form, const nlohmann::json& json, Padding pad
 }
 
 TransformerSpec get_transformer_spec(const nlohmann::json& json) {
-  const nlohmann::json& sizes = json.at("bert");
   TransformerSpec spec;
-  spec.layers = sizes.at("layers");
-  spec.hidden = sizes.at("hidden");
-  spec.heads = sizes.at("heads");
-  spec.intermediate = sizes.at("intermediate");
-  spec.vocab_size = sizes.at("vocab_size");
-  spec.max_length = json.at("size");
+  read_sizes(json, spec);
   spec.dropout = 0;
   return spec;
 }

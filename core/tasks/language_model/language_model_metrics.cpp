@@ -7,9 +7,19 @@
 
 namespace ptrain {
 
-std::vector<MetricInfo> LanguageModelMetrics::infos() {
-  return {{"perplexity", "perplexity", "", MetricKind::amount, false, "exp of the mean loss per token"}, loss_info()};
+const MetricInfo& perplexity_info() {
+  static const MetricInfo info{"perplexity",       "perplexity", "",
+                               MetricKind::amount, false,        "exp of the mean loss per token"};
+  return info;
 }
+
+MetricValue measure_perplexity(const CountedMetrics& metrics) {
+  constexpr double most = 700;  // its exponential is finite
+  if (metrics.samples() == 0) return measured(perplexity_info(), {});
+  return measured(perplexity_info(), std::exp(std::min(metrics.mean_loss(), most)));
+}
+
+std::vector<MetricInfo> LanguageModelMetrics::infos() { return {perplexity_info(), loss_info()}; }
 
 void LanguageModelMetrics::add_batch(const Batch& batch, std::optional<double> loss, const Batch& /*scores*/) {
   add_samples(batch.count);
@@ -17,10 +27,8 @@ void LanguageModelMetrics::add_batch(const Batch& batch, std::optional<double> l
 }
 
 std::vector<MetricValue> LanguageModelMetrics::values() const {
-  constexpr double most = 700;  // its exponential is finite
-  const std::vector<MetricInfo> all = infos();
-  if (samples() == 0) return {measured(all[0], {}), measured(all[1], {})};
-  return {measured(all[0], std::exp(std::min(mean_loss(), most))), measured(all[1], mean_loss())};
+  const auto loss = samples() > 0 ? std::optional(mean_loss()) : std::nullopt;
+  return {measure_perplexity(*this), measured(loss_info(), loss)};
 }
 
 }  // namespace ptrain

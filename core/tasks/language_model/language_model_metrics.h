@@ -5,6 +5,11 @@
 
 namespace ptrain {
 
+/// exp of the mean loss per token.
+const MetricInfo& perplexity_info();
+/// Its value; absent without samples.
+MetricValue measure_perplexity(const CountedMetrics& metrics);
+
 class LanguageModelMetrics final : public CountedMetrics {
  public:
   static std::vector<MetricInfo> infos();

@@ -1,14 +1,14 @@
 #include "core/tasks/translation/translation_metrics.h"
 
+#include "core/tasks/language_model/language_model_metrics.h"
 #include "core/tasks/loss_divisor.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace ptrain {
 
 std::vector<MetricInfo> TranslationMetrics::infos() {
-  return {{"perplexity", "perplexity", "", MetricKind::amount, false, "exp of the mean loss per token"},
+  return {perplexity_info(),
           loss_info(),
           {"bleu", "BLEU", "", MetricKind::amount, true, "sacreBLEU's of the translations, from 0 to 100"},
           {"chrf", "chrF2", "", MetricKind::amount, true, "sacreBLEU's of the translations, from 0 to 100"}};
@@ -39,12 +39,11 @@ void TranslationMetrics::merge(std::span<const double> state) {
 }
 
 std::vector<MetricValue> TranslationMetrics::values() const {
-  constexpr double most = 700;  // its exponential is finite
   const std::vector<MetricInfo> all = infos();
-  const auto of_loss = [&](double value) { return samples() > 0 ? std::optional(value) : std::nullopt; };
+  const auto loss = samples() > 0 ? std::optional(mean_loss()) : std::nullopt;
   const auto of_texts = [&](double value) { return texts_ > 0 ? std::optional(value) : std::nullopt; };
-  return {measured(all[0], of_loss(std::exp(std::min(mean_loss(), most)))), measured(all[1], of_loss(mean_loss())),
-          measured(all[2], of_texts(scores_.bleu())), measured(all[3], of_texts(scores_.chrf()))};
+  return {measure_perplexity(*this), measured(all[1], loss), measured(all[2], of_texts(scores_.bleu())),
+          measured(all[3], of_texts(scores_.chrf()))};
 }
 
 }  // namespace ptrain
