@@ -6,10 +6,8 @@
 #   --fuzz  also runs each fuzz target for a fixed number of inputs (20000, 4000 of slow ones)
 #   --tsan  also builds with the thread sanitizer and trains there on two ranks, once to a signal, and serves (minutes)
 #   --tidy  also runs clang-tidy over the sources, and codespell over all text
-#   --share  of what takes long and seldom finds anything, today's eighth alone: of the sources for clang-tidy, and one of
-#           eight a day: fuzz targets; three groups of unit tests with sanitizers; two halves of the op tests with them;
-#           the CPU backend as packages have it; the registers of CUDA kernels with what is run on a new GPU, and
-#           the bounds of their memory
+#   --share  of what takes long and seldom finds anything, an eighth alone, by the number of commits: of the sources for
+#           clang-tidy, and the steps that `is_due SHARES` begins with one of its shares
 #   --clients  also tries other people's clients and readers (Triton's, KServe's, Slurm, promtool, ...), where they install
 # While working, instead of all that:
 #   --op NAME       builds what tests/ops/.../NAME_test.cpp needs and nothing else, and runs its cases: --op conv2d
@@ -18,7 +16,6 @@ set -euo pipefail
 . "$(dirname "$0")/usage.sh"
 cd "$(dirname "$0")/.."
 
-today=$(($(date +%s) / 86400))
 asan=0 fuzz=0 tsan=0 tidy=0 clients=OFF op='' only='' share=0
 while (($#)); do
   case "$1" in
@@ -37,26 +34,28 @@ while (($#)); do
   esac
   shift
 done
-shares=1
-if ((share)); then shares=8; fi
-# is_due N: whether today's share is share N of 0 to 7.
-is_due() { ((today % shares == $1 % shares)); }
+shares=1 turn=0
+if ((share)); then
+  shares=8
+  turn=$(($(git rev-list --count HEAD) % shares)) # of a commit, so that what failed fails again
+fi
+# is_due SHARES...: whether this commit's share is one of them, of 0 to 7.
+is_due() { ((!share)) || [[ " $* " == *" $turn "* ]]; }
 variants=OFF
-if is_due 4; then variants=ON; fi
-# The tests that run with sanitizers today, as PROGRAM HALF: of what reads and reports, of what trains and infers, of all
-# other rooms, and of the operators.
+if is_due 3; then variants=ON; fi
+# The tests that run with sanitizers, as PROGRAM HALF: of what reads and reports, of what trains and infers, of all other
+# rooms, and of the operators.
 sanitized=()
 for room in tests/unit/*/; do
   room=$(basename "$room")
   case "$room" in
-    base | config | io | data | report | analysis | bench) day=1 ;;
-    runtime | train | infer) day=5 ;;
-    *) day=3 ;;
+    base | config | io | data | report | analysis | bench) part=1 ;;
+    runtime | train | infer) part=5 ;;
+    *) part=3 ;;
   esac
-  if is_due $day; then sanitized+=("unit_$room 0" "unit_$room 1"); fi
+  if is_due $part; then sanitized+=("unit_$room 0" "unit_$room 1"); fi
 done
-if is_due 2; then sanitized+=("ops_test 0"); fi
-if is_due 6; then sanitized+=("ops_test 1"); fi
+if is_due 7; then sanitized+=("ops_test 0" "ops_test 1"); fi
 jobs=$(nproc)
 : "${CUDAARCHS:=80-virtual}" # PTX alone: quick to compile, and every GPU from compute capability 8.0 on can run it
 export CUDAARCHS
@@ -116,7 +115,7 @@ fi
 step "release build"
 cmake --preset release -DPTRAIN_TESTS=ON -DPTRAIN_TEST_VARIANTS=$variants -DPTRAIN_TEST_CLIENTS=$clients
 cmake --build build/release --parallel "$jobs"
-if ((fuzz)) && is_due 0; then
+if ((fuzz)) && is_due 1; then
   step "fuzz targets"
   cmake --preset asan
   cmake --build build/asan --parallel "$jobs" --target tests/fuzz/all
@@ -150,7 +149,7 @@ if ((tidy)); then
   # Headers are parsed again for each source, so core/cpu's sources are combined twenty at a time too.
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/asan/compile_commands.json | sort -u |
     grep -E "/(core|models|cli)/|/cpu_syntax.dir/" | grep -vE "/core/cpu/|/tests/(unit|ops)/" |
-    awk -v share="$((today % shares))" -v of=$shares 'NR % of == share' |
+    awk -v share=$turn -v of=$shares 'NR % of == share' |
     xargs -n 1 -P "$jobs" clang-tidy --quiet -p build/asan
 fi
 if ((tsan)); then
@@ -179,15 +178,34 @@ if ((tsan)); then
   rm -r "$runs"
   (cd tests/cli && PTRAIN_BIN=$OLDPWD/build/tsan/bin/ptrain "${watched[@]}" python3 -m unittest test_serve)
 fi
-if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
-  step "CUDA build: the program and the device tests, on emulated libraries where there is no GPU"
+# build_cuda TARGETS...: of the preset cuda.
+build_cuda() {
   scripts/install_deps.sh --cuda
   cmake --preset cuda
-  cmake --build build/cuda --parallel "$jobs" \
-    --target ptrain libptrain device_test cuda_registry_test plans_test emulated_device_test checked_device_test emulated_ptrain
-  seldom='^$'
-  is_due 7 || seldom='^(kernel_resources$|gpu_validate$|Checked[.])'
-  ctest --test-dir build/cuda -L cuda -E "$seldom" --parallel "$jobs" --output-on-failure --progress
+  cmake --build build/cuda --parallel "$jobs" --target "$@"
+}
+test_cuda() { ctest --test-dir build/cuda --parallel "$jobs" --output-on-failure --progress "$@"; }
+
+if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
+  if is_due 0 4; then
+    step "CUDA, as nvcc compiles it"
+    build_cuda ptrain libptrain device_test cuda_registry_test plans_test
+    seldom=()
+    if ! is_due 4; then seldom=(-E kernel_resources); fi
+    test_cuda -L cuda -LE emulated "${seldom[@]}"
+  fi
+  if is_due 2; then
+    step "CUDA on emulated libraries: training and the program"
+    build_cuda emulated_device_test emulated_ptrain
+    test_cuda -L emulated -R 'DeviceTraining|emulated_'
+  fi
+  if is_due 6; then
+    step "CUDA on emulated libraries: operators, networks, what runs on a new GPU"
+    build_cuda emulated_device_test emulated_ptrain checked_device_test
+    test_cuda -L emulated -E 'DeviceTraining|emulated_'
+  fi
 fi
 step "all tests"
-ctest --test-dir build/release --parallel "$jobs" --output-on-failure
+others=()
+if ! is_due 5; then others=(-LE packages); fi
+ctest --test-dir build/release "${others[@]}" --parallel "$jobs" --output-on-failure
