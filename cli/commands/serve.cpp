@@ -136,6 +136,7 @@ void add_serve_command(CLI::App& program) {
       "(--batch).\n"
       "SIGTERM or Ctrl-C ends it once waiting requests are answered; exit code 0.\n"
       "Example:\n  ptrain serve runs/bert_finetune --name reviews --port 8000\n"
+      "  curl --data-binary @photo.jpg -H 'Content-Type: image/jpeg' localhost:8000/v2/models/photos/infer\n"
       "  curl -d '{\"inputs\": [{\"name\": \"text\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a gripping "
       "film\"]}]}' \\\n"
       "    localhost:8000/v2/models/reviews/infer");

@@ -3,10 +3,9 @@
 #include "core/data/file_bytes.h"
 #include "core/data/image/framing.h"
 #include "core/data/image/image_list.h"
-#include "core/data/image/image_transform.h"
-#include "core/data/image/random_erasing.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
+#include "core/infer/image_reader.h"
 #include "core/infer/inference_sources.h"
 
 #include <algorithm>
@@ -25,8 +24,7 @@ struct Image {
 
 class ImageInputs final : public InferenceDataset {
  public:
-  ImageInputs(const DatasetInfo& data, std::vector<Image> images)
-      : images_(std::move(images)), crop_(data.image_size, Augmentation::none, data.orientation) {
+  ImageInputs(const DatasetInfo& data, std::vector<Image> images) : images_(std::move(images)), reader_(data) {
     info_ = data;
   }
 
@@ -36,7 +34,7 @@ class ImageInputs final : public InferenceDataset {
 
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
     std::vector<TensorSpec> all = Dataset::tensors(form);
-    if (pads()) all.push_back(placement_tensor());
+    if (reader_.pads()) all.push_back(placement_tensor());
     return all;
   }
 
@@ -46,10 +44,10 @@ class ImageInputs final : public InferenceDataset {
       if (one.samples != nullptr) {
         one.samples->load(one.index, random, scratch, out);
         const ImageSize size = info_.image_size;
-        if (pads()) write_placement(fit_inside(size, size), out.at<float>(tensor_names::placements));
+        if (reader_.pads()) write_placement(fit_inside(size, size), out.at<float>(tensor_names::placements));
       } else {
         read_file(one.name, scratch.file);
-        transform(one.name, random, scratch, out);
+        reader_.read(scratch.file, one.name, random, scratch, out);
       }
       out.set(tensor_names::labels, one.label);
     } catch (const Error& error) {
@@ -60,20 +58,8 @@ class ImageInputs final : public InferenceDataset {
  private:
   const Image& image(std::int64_t index) const { return images_[static_cast<std::size_t>(index)]; }
 
-  bool pads() const { return info_.framing == ImageFraming::pad; }
-
-  /// Turns scratch.file into the model's input.
-  void transform(const std::string& name, SampleRandom random, Scratch& scratch, const SampleRow& out) const {
-    const auto pixels = out.at<std::uint8_t>(tensor_names::images);
-    if (!pads()) return crop_.apply_encoded(scratch.file, name, random, scratch, pixels);
-    const DecodedImage decoded = decode_image(scratch.file, name, scratch.pixels, info_.orientation);
-    const FramePlacement place = fit_inside(decoded.size(), info_.image_size);
-    place_image(decoded, place, info_.image_size, mean_colour(info_), scratch, pixels);
-    write_placement(place, out.at<float>(tensor_names::placements));
-  }
-
   std::vector<Image> images_;
-  ImageTransform crop_;
+  ImageReader reader_;
 };
 
 /// Maps the samples' labels to the model's classes: by name or, where either side has no names, by number.

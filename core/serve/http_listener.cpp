@@ -95,4 +95,22 @@ std::optional<std::string> read_body(const httplib::ContentReader& reader, std::
   return body;
 }
 
+std::optional<std::vector<std::string>> read_parts(const httplib::ContentReader& reader, std::size_t most,
+                                                   bool& too_large) {
+  std::vector<std::string> parts;
+  std::size_t size = 0;
+  const auto begin = [&](const httplib::MultipartFormData&) {
+    parts.emplace_back();
+    return true;
+  };
+  const bool whole = reader(begin, [&](const char* data, std::size_t bytes) {
+    size += bytes;
+    too_large = size > most;
+    if (!too_large) parts.back().append(data, bytes);
+    return !too_large;
+  });
+  if (!whole) return std::nullopt;
+  return parts;
+}
+
 }  // namespace ptrain

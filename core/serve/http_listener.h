@@ -45,5 +45,8 @@ class Server final : public httplib::Server {
 
 /// The request's body, whatever its encoding; nothing if it is larger than `most` or ends early.
 std::optional<std::string> read_body(const httplib::ContentReader& reader, std::size_t most, bool& too_large);
+/// The same of the parts of a form (multipart/form-data), without their names.
+std::optional<std::vector<std::string>> read_parts(const httplib::ContentReader& reader, std::size_t most,
+                                                   bool& too_large);
 
 }  // namespace ptrain

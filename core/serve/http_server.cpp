@@ -2,6 +2,7 @@
 #include "core/config/text.h"
 #include "core/serve/http_listener.h"
 
+#include <array>
 #include <charconv>
 
 namespace ptrain {
@@ -18,32 +19,46 @@ void give(httplib::Response& response, const ServiceAnswer& answer) {
   if (answer.json_bytes) response.set_header(json_length, std::to_string(*answer.json_bytes));
 }
 
+/// The answer to a request whose body was not read to its end.
+ServiceAnswer refuse_body(const httplib::Request& request, const httplib::Response& response, std::size_t max_body,
+                          bool too_large) {
+  const int status = too_large || response.status == 413 ? 413 : response.status == 415 ? 415 : 400;
+  if (status == 413) return error_answer(413, fmt::format("the body is larger than {} bytes", max_body));
+  const std::string encoding = request.get_header_value("Content-Encoding");
+  return error_answer(status, encoding.empty() ? "the body ended early"
+                                               : fmt::format("the body ended early, or is not what Content-Encoding "
+                                                             "says, {}; gzip and deflate are decoded",
+                                                             shown(encoding)));
+}
+
 void infer(const ModelService& service, std::size_t max_body, const httplib::Request& request,
            httplib::Response& response, const httplib::ContentReader& reader) {
   bool too_large = false;
-  const std::optional<std::string> body = read_body(reader, max_body, too_large);
-  if (body) {
-    if (!request.has_header(json_length)) return give(response, service.infer(*body));
-    const std::string value = request.get_header_value(json_length);
-    std::size_t bytes = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
-    if (error == std::errc() && end == value.data() + value.size() && bytes <= body->size()) {
-      return give(response, service.infer(*body, bytes));
-    }
-    service.count_refusal(400);
-    return give(response, error_answer(400, fmt::format("{}: expected a number of bytes up to the body's {}",
-                                                        json_length, body->size())));
+  const auto refuse = [&] {
+    const ServiceAnswer refusal = refuse_body(request, response, max_body, too_large);
+    service.count_refusal(refusal.status);
+    give(response, refusal);
+  };
+  if (request.is_multipart_form_data()) {
+    const std::optional<std::vector<std::string>> parts = read_parts(reader, max_body, too_large);
+    if (!parts) return refuse();
+    return give(response, service.predict(std::vector<std::string_view>(parts->begin(), parts->end())));
   }
-  const int status = too_large || response.status == 413 ? 413 : response.status == 415 ? 415 : 400;
-  service.count_refusal(status);
-  if (status == 413)
-    return give(response, error_answer(413, fmt::format("the body is larger than {} bytes", max_body)));
-  const std::string encoding = request.get_header_value("Content-Encoding");
-  give(response, error_answer(status, encoding.empty()
-                                          ? "the body ended early"
-                                          : fmt::format("the body ended early, or is not what Content-Encoding says, "
-                                                        "{}; gzip and deflate are decoded",
-                                                        shown(encoding))));
+  const std::optional<std::string> body = read_body(reader, max_body, too_large);
+  if (!body) return refuse();
+  if (request.get_header_value("Content-Type").starts_with("image/")) {
+    return give(response, service.predict(std::array{std::string_view(*body)}));
+  }
+  if (!request.has_header(json_length)) return give(response, service.infer(*body));
+  const std::string value = request.get_header_value(json_length);
+  std::size_t bytes = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
+  if (error == std::errc() && end == value.data() + value.size() && bytes <= body->size()) {
+    return give(response, service.infer(*body, bytes));
+  }
+  service.count_refusal(400);
+  return give(response, error_answer(400, fmt::format("{}: expected a number of bytes up to the body's {}", json_length,
+                                                      body->size())));
 }
 
 /// What a path asks for.

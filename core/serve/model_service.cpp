@@ -7,6 +7,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/json_text.h"
 #include "core/report/build_info.h"
+#include "core/serve/base64.h"
 #include "core/serve/request_tensors.h"
 
 #include <fmt/ranges.h>
@@ -20,10 +21,15 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* text_input = "text";
-constexpr std::int64_t most_rows = 65536;  // of a request
+constexpr std::size_t listed_classes = 5;   // of a prediction
+constexpr std::int64_t most_images = 1024;  // of a request
+constexpr std::int64_t most_rows = 65536;   // of a request
 constexpr std::int64_t largest_tensor = std::int64_t{1} << 28;
 
-std::string to_text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+template <typename Json>
+std::string to_text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 json to_data(const HostTensor& tensor) {
   switch (tensor.dtype()) {
@@ -92,6 +98,14 @@ Batch encode_texts(const DatasetInfo& data, const TextEncoder& encoder, std::spa
   return batch;
 }
 
+/// The tensors that a model computes from.
+Batch only_inputs(const Batch& batch, const DatasetInfo& data) {
+  Batch inputs(input_tensors(data), batch.rows());
+  inputs.count = batch.count;
+  for (const Batch::Entry& entry : inputs.entries()) inputs.at(entry.spec.name) = batch.at(entry.spec.name);
+  return inputs;
+}
+
 const json* find_parameter(const json& object, const char* name) {
   const auto parameters = object.find("parameters");
   if (parameters == object.end() || !parameters->is_object()) return nullptr;
@@ -125,7 +139,9 @@ std::optional<OutputForm> find_form(const json& request, const TensorSpec& spec)
 
 }  // namespace
 
-ServiceAnswer error_answer(int status, const std::string& message) { return {status, to_text({{"error", message}})}; }
+ServiceAnswer error_answer(int status, const std::string& message) {
+  return {status, to_text(json{{"error", message}})};
+}
 
 ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> outputs, std::string name,
                            Batcher& batcher, std::int64_t most, ServeMetrics& metrics)
@@ -137,12 +153,13 @@ ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> ou
       most_(most),
       metrics_(metrics) {
   if (data_.kind == DataKind::text && opened.trained.has_vocabulary()) encoder_.emplace(opened.trained);
+  if (data_.kind == DataKind::image && data_.frames == 0) images_.emplace(data_);
 }
 
 ServiceAnswer ModelService::server() const {
-  return {200, to_text({{"name", "ptrain"},
-                        {"version", build_info().version},
-                        {"extensions", {"binary_tensor_data", "classification"}}})};
+  return {200, to_text(json{{"name", "ptrain"},
+                            {"version", build_info().version},
+                            {"extensions", {"binary_tensor_data", "classification"}}})};
 }
 
 ServiceAnswer ModelService::model() const {
@@ -155,12 +172,12 @@ ServiceAnswer ModelService::model() const {
   for (const TensorSpec& output : outputs_) {
     outputs.push_back(describe_tensor(output.name, name_datatype(output.dtype), with_rows(-1, output.shape).dims()));
   }
-  return {200, to_text({{"name", name_},
-                        {"versions", {model_version}},
-                        {"platform", "ptrain"},
-                        {"inputs", inputs},
-                        {"outputs", outputs},
-                        {"parameters", {{"class_names", data_.class_names}, {"max_batch", most_}}}})};
+  return {200, to_text(json{{"name", name_},
+                            {"versions", {model_version}},
+                            {"platform", "ptrain"},
+                            {"inputs", inputs},
+                            {"outputs", outputs},
+                            {"parameters", {{"class_names", data_.class_names}, {"max_batch", most_}}}})};
 }
 
 void ModelService::require_input_name(const json& input) const {
@@ -189,6 +206,12 @@ Batch ModelService::batch_of_body(const json& request, std::string_view binary) 
   if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
     if (!tensors[0].texts_given) fail_usage("{}: datatype: expected BYTES", text_input);
     return encode_texts(data_, *encoder_, tensors[0].texts, most_rows);
+  }
+  if (images_ && tensors.size() == 1 && tensors[0].texts_given) {
+    std::vector<std::string> files;
+    for (const std::string& text : tensors[0].texts) files.push_back(decode_base64(text).value_or(text));
+    const std::vector<std::string_view> images(files.begin(), files.end());
+    return only_inputs(read_images(images), data_);
   }
   std::vector<InputTensor> views;
   for (const RequestTensor& tensor : tensors) {
@@ -248,30 +271,70 @@ ServiceAnswer ModelService::make_answer(const json& request, const Batch& answer
 
 Batch ModelService::compute(Batch batch) const {
   const std::int64_t count = batch.count;
-  if (count <= most_) return task_.answers(batcher_.submit(std::move(batch)));
-  Batch answers;
+  if (count <= most_) return batcher_.submit(std::move(batch));
+  Batch scores;
   for (std::int64_t from = 0; from < count; from += most_) {
-    Batch part = task_.answers(batcher_.submit(batch.slice(from, std::min(most_, count - from))));
+    Batch part = batcher_.submit(batch.slice(from, std::min(most_, count - from)));
     if (from == 0)
-      answers = std::move(part);
+      scores = std::move(part);
     else
-      answers.append(part);
+      scores.append(part);
   }
-  return answers;
+  return scores;
+}
+
+Batch ModelService::read_images(std::span<const std::string_view> images) const {
+  if (!images_) fail_usage("the body is an image, but the model reads no single images");
+  if (images.empty()) fail_usage("expected at least one image");
+  if (static_cast<std::int64_t>(images.size()) > most_images) {
+    fail_usage("{} images, expected at most {}", images.size(), most_images);
+  }
+  Batch batch(images_->tensors(), static_cast<std::int64_t>(images.size()));
+  batch.count = batch.rows();
+  Scratch scratch;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(images[i].data()), images[i].size());
+    try {
+      images_->read(bytes, fmt::format("image {}", i), SampleRandom(0, 0, row), scratch, SampleRow(batch, row));
+    } catch (const BadSample& bad) {
+      fail_usage("{}", bad.what());
+    }
+  }
+  return batch;
+}
+
+ServiceAnswer ModelService::predict(std::span<const std::string_view> images) const {
+  return answer([&]() -> ServiceAnswer {
+    const Batch batch = read_images(images);
+    const Batch scores = compute(only_inputs(batch, data_));
+    Prediction::Json body{{"model_name", name_}, {"model_version", model_version}};
+    body["predictions"] = Prediction::Json::array();
+    for (const Prediction& one : task_.predictions(batch, scores, {listed_classes, data_.class_names})) {
+      body["predictions"].push_back(one.details);
+    }
+    return {200, to_text(body)};
+  });
 }
 
 ServiceAnswer ModelService::infer(std::string_view body, std::optional<std::size_t> json_bytes) const {
+  return answer([&]() -> ServiceAnswer {
+    const json request = parse_json(body.substr(0, json_bytes.value_or(body.size())));
+    if (request.is_discarded())
+      return error_answer(400, fmt::format("the body is not complete JSON of at most {} levels{}", deepest_json,
+                                           json_bytes ? ""
+                                                      : "; before binary tensors its length is the header "
+                                                        "Inference-Header-Content-Length"));
+    Batch batch = batch_of_body(request, body.substr(json_bytes.value_or(body.size())));
+    return make_answer(request, task_.answers(compute(std::move(batch))));
+  });
+}
+
+ServiceAnswer ModelService::answer(const std::function<ServiceAnswer()>& make) const {
   const Stopwatch watch;
-  auto answer = [&]() -> ServiceAnswer {
+  const ServiceAnswer answer = [&]() -> ServiceAnswer {
     try {
-      const json request = parse_json(body.substr(0, json_bytes.value_or(body.size())));
-      if (request.is_discarded())
-        return error_answer(400, fmt::format("the body is not complete JSON of at most {} levels{}", deepest_json,
-                                             json_bytes ? ""
-                                                        : "; before binary tensors its length is the header "
-                                                          "Inference-Header-Content-Length"));
-      Batch batch = batch_of_body(request, body.substr(json_bytes.value_or(body.size())));
-      return make_answer(request, compute(std::move(batch)));
+      return make();
     } catch (const QueueFull& full) {
       return error_answer(503, full.what());
     } catch (const Error& error) {

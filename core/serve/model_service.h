@@ -2,11 +2,15 @@
 // extensions of binary tensors and classification: parses request bodies and makes responses. HTTP itself is elsewhere.
 #pragma once
 
+#include "core/infer/image_reader.h"
 #include "core/runtime/loaded_model.h"
 #include "core/runtime/text_encoder.h"
 #include "core/serve/batcher.h"
 
+#include <functional>
 #include <optional>
+#include <span>
+#include <string_view>
 
 namespace ptrain {
 
@@ -37,13 +41,21 @@ class ModelService {
   /// the largest batch are computed in several. Status 400 with the reason, 503 with a full queue, 500 for a failure of
   /// computing.
   ServiceAnswer infer(std::string_view body, std::optional<std::size_t> json_bytes = std::nullopt) const;
+  /// The same for image files, as `ptrain infer` reads them: a prediction for each, with the names of the classes.
+  /// Status 400 also for a model whose inputs are no images.
+  ServiceAnswer predict(std::span<const std::string_view> images) const;
   std::string metrics() const { return metrics_.text(batcher_.queue_length()); }
   /// The server is shutting down: waiting requests are answered at once.
   void drain() const { batcher_.drain(); }
   void count_refusal(int status) const { metrics_.count_request(status, 0); }
 
  private:
+  /// Computes an answer and counts it; an error becomes its status.
+  ServiceAnswer answer(const std::function<ServiceAnswer()>& make) const;
   Batch batch_of_body(const nlohmann::json& request, std::string_view binary) const;
+  /// Their inputs, and where images are padded their placements.
+  Batch read_images(std::span<const std::string_view> images) const;
+  /// The scores of any number of inputs.
   Batch compute(Batch batch) const;
   void require_input_name(const nlohmann::json& input) const;
   ServiceAnswer make_answer(const nlohmann::json& request, const Batch& answers) const;
@@ -54,6 +66,7 @@ class ModelService {
   std::vector<TensorSpec> outputs_;
   std::string name_;
   std::optional<TextEncoder> encoder_;
+  std::optional<ImageReader> images_;
   Batcher& batcher_;
   std::int64_t most_;
   ServeMetrics& metrics_;

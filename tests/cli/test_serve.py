@@ -1,4 +1,5 @@
 """ptrain serve: KServe's protocol, what is refused, batches, a queue that is full, and its end."""
+import base64
 import concurrent.futures
 import contextlib
 import gzip
@@ -69,6 +70,39 @@ class Serving(TrainedModels, ProgramTest):
         server = Server(self.runs / model, *arguments)
         self.addCleanup(server.kill)
         return server
+
+    def test_photos_are_requests(self):
+        """As the body, as a form, and as texts of a tensor: what infer says of them."""
+        server = self.serve("images")
+        path = "/v2/models/images/infer"
+        files = [self.data / f"images/val/{colour}/0.png" for colour in ("red", "blue", "green")]
+        photos = [file.read_bytes() for file in files]
+        lines = run("infer", self.runs / "images", *files, "--top", "5", "--format", "jsonl").stdout.splitlines()
+        expected = [{key: value for key, value in json.loads(line).items() if key != "input"} for line in lines]
+        status, answer = server.ask("POST", path, photos[0], **{"Content-Type": "image/png"})
+        self.assertEqual((status, answer["predictions"]), (200, expected[:1]))
+        self.assertEqual(answer["predictions"][0]["classes"][0]["name"], "red")
+        form = b"".join(b'--edge\r\nContent-Disposition: form-data; name="p"; filename="p.png"\r\n'
+                        b"Content-Type: image/png\r\n\r\n" + photo + b"\r\n" for photo in photos) + b"--edge--\r\n"
+        status, answer = server.ask("POST", path, form, **{"Content-Type": "multipart/form-data; boundary=edge"})
+        self.assertEqual((status, answer["predictions"]), (200, expected))
+        tensor = {"name": "images", "datatype": "BYTES", "shape": [3]}
+        status, answer = server.infer([{**tensor, "data": [base64.b64encode(photo).decode() for photo in photos]}])
+        self.assertEqual(status, 200, answer)
+        binary = b"".join(struct.pack("<I", len(photo)) + photo for photo in photos)
+        head = json.dumps({"inputs": [{**tensor, "parameters": {"binary_data_size": len(binary)}}]}).encode()
+        status, same = server.ask("POST", path, head + binary, **{"Inference-Header-Content-Length": str(len(head))})
+        self.assertEqual((status, same), (200, answer))
+        logits = answer["outputs"][0]["data"]
+        self.assertEqual([logits[3 * i:3 * i + 3].index(max(logits[3 * i:3 * i + 3])) for i in range(3)], [2, 0, 1])
+        for body, kind, part in ((b"hello", "image/jpeg", "image 0"), (photos[0][:60], "image/png", "image 0"),
+                                 (b"", "image/png", "image 0")):
+            status, answer = server.ask("POST", path, body, **{"Content-Type": kind})
+            self.assertEqual(status, 400, answer)
+            self.assertIn(part, answer["error"])
+        status, answer = self.serve().ask("POST", "/v2/models/texts/infer", photos[0], **{"Content-Type": "image/png"})
+        self.assertEqual(status, 400)
+        self.assertIn("no single images", answer["error"])
 
     def test_the_protocol(self):
         server = self.serve()
