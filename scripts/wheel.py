@@ -1,5 +1,5 @@
-"""Makes a wheel of an installed tree: pip installs bin/ with the scripts and the rest next to it, so that ptrain finds
-its libraries as it does in the tree.
+"""Makes a wheel of an installed tree and the Python module: pip installs bin/ with the scripts and the rest next to it,
+so that ptrain finds its libraries as it does in the tree.
 
 usage: wheel.py TREE VERSION OUT
 """
@@ -67,6 +67,7 @@ def main():
 
         for name, file in members(tree, version):
             add(name, file.read_bytes(), file.stat().st_mode & 0o777)
+        add("ptrain.py", (pathlib.Path(__file__).parent / "python/ptrain.py").read_bytes(), 0o644)
         for name, text in texts.items():
             add(name, text.encode(), 0o644)
         add(f"{info}/RECORD", (record + f"{info}/RECORD,,\n").encode(), 0o644)

@@ -30,8 +30,8 @@ except ImportError:
     lg = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts/examples"))
-from ptrain_model import IMAGES, INT32, UINT8, LOGITS, Model, Tensor  # noqa: E402
+sys.path.insert(0, str(ROOT / "scripts/python"))
+from ptrain import IMAGES, INT32, UINT8, LOGITS, Model, Tensor  # noqa: E402
 
 SEEDS = itertools.count(1)
 SAMPLES = 1024  # of the library that LoadGen draws from; all have the same size and take the same time

@@ -25,9 +25,9 @@ from trained import COLOURS, TrainedModels, sentence
 EXAMPLES = ROOT / "scripts/examples"
 LONGEST = float(os.environ.get("PTRAIN_LONGEST_TEST", "600"))  # seconds; what blocks for longer is a failure
 BUILD = pathlib.Path(os.environ.get("PTRAIN_BUILD", pathlib.Path(BINARY).parents[1]))
-sys.path.insert(0, str(EXAMPLES))
-import ptrain_model  # noqa: E402
-from ptrain_model import FLOAT32, INT32, INT64, LOGITS, UINT8, Model  # noqa: E402
+sys.path.insert(0, str(ROOT / "scripts/python"))
+import ptrain  # noqa: E402
+from ptrain import FLOAT32, INT32, INT64, LOGITS, UINT8, Model  # noqa: E402
 
 
 def call(*command, **options):
@@ -46,7 +46,7 @@ def installed():
 
 @functools.cache
 def library():
-    return ptrain_model.load(str(installed() / "lib/libptrain.so"))
+    return ptrain.load_library(str(installed() / "lib/libptrain.so"))
 
 
 class Api(TrainedModels):
@@ -123,9 +123,25 @@ class Installed(Api):
             self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assert_example(f"{build}/classify")
 
-    def test_the_python_example_answers_as_infer(self):
-        self.assert_example(sys.executable, EXAMPLES / "ptrain_model.py",
+    def test_the_python_module_answers_as_infer(self):
+        self.assert_example(sys.executable, ROOT / "scripts/python/ptrain.py",
                             env={**os.environ, "PTRAIN_LIBRARY": str(installed() / "lib/libptrain.so")})
+
+    def test_the_python_module_predicts_and_reads_runs(self):
+        model = Model(self.models["images"], library(), max_batch=2)
+        self.addCleanup(model.close)
+        photos = [self.data / f"images/val/{colour}/{i}.png" for colour in COLOURS for i in range(2)]
+        predictions = model.predict([*photos, photos[0].read_bytes()], top=2)
+        self.assertEqual([one["class"] for one in predictions], [*(photo.parent.name for photo in photos), "blue"])
+        self.assertEqual(predictions[0], predictions[-1])
+        self.assertEqual([len(one["top"]) for one in predictions], [2] * 7)
+        self.assertGreaterEqual(predictions[0]["probability"], predictions[0]["top"][1]["probability"])
+        run_folder = self.runs / "images"
+        self.assertEqual(ptrain.report(run_folder), ptrain.report(run_folder / "report.json"))
+        steps = [line for line in ptrain.metrics(run_folder) if "lr" in line]
+        self.assertEqual(steps[-1]["step"], ptrain.report(run_folder)["progress"]["steps"])
+        with self.assertRaisesRegex(RuntimeError, "model.json"):
+            Model(self.folder_of_nothing(), library())
 
     def test_what_the_header_declares_is_exported_and_nothing_else(self):
         header = (installed() / "include/ptrain.h").read_text()
@@ -297,7 +313,7 @@ class Refusals(Api):
         model, lib = self.open("texts"), library()
         shape, ids, values = (ctypes.c_int64 * 2)(1, 3), (ctypes.c_int32 * 3)(2, 5, 3), (ctypes.c_float * 2)()
         def tensor(name=b"input_ids", kind=INT32, rank=2, sides=shape, data=ids):
-            return ptrain_model.Tensor(name, kind, rank, sides, ctypes.addressof(data) if data is not None else None)
+            return ptrain.Tensor(name, kind, rank, sides, ctypes.addressof(data) if data is not None else None)
         def run_(handle=model.handle, inputs=None, count=1, output=LOGITS, out=values, room=2):
             return lib.ptrain_run(handle, inputs, count, output, out, room)
         good = tensor()

@@ -8,7 +8,7 @@ import trained
 from program import ProgramTest, run
 from test_api import library
 
-from ptrain_model import UINT8, Model
+from ptrain import UINT8, Model
 
 try:
     import numpy

@@ -32,6 +32,7 @@ install_wheel() {
   "${pip[@]}" install --no-index "$packages"/ptrain-*.whl
   check_install /venv
   test -s "$root/venv/lib/libptrain.so.0"
+  "$root/venv/bin/python" -c 'import ptrain; assert ptrain.load_library().ptrain_version()'
   python3 - "$packages"/ptrain-*.whl <<'CHECK'
 import email, sys, zipfile
 wheel = zipfile.ZipFile(sys.argv[1])

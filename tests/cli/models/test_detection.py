@@ -13,7 +13,7 @@ from test_api import library
 from test_serve import Server
 from trained import train_for
 
-from ptrain_model import FLOAT32, UINT8, Model
+from ptrain import FLOAT32, UINT8, Model
 
 CONFIG = ("model: {name: retinanet_tiny, classes: 3}\n"
           "data: {source: synthetic, image_size: 64, batch_size: 16, synthetic_samples: 192, workers: 1}\n"

@@ -10,7 +10,7 @@ from test_api import library
 from test_serve import Server, texts
 from trained import png
 
-from ptrain_model import CLIPS, FLOAT32, IMAGES, INT64, LOGITS, TABLES, UINT8, Model
+from ptrain import CLIPS, FLOAT32, IMAGES, INT64, LOGITS, TABLES, UINT8, Model
 
 QUICK = ("-o", "train.steps=2", "-o", "eval.every_epochs=0", "-o", "flags.cudnn_exhaustive_search=false")
 CLICKS = "model: {name: WideDeep, hash_buckets: 500}\ndata: {source: synthetic, batch_size: 16, workers: 0}\n"

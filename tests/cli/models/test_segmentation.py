@@ -9,7 +9,7 @@ from program import ProgramTest, run
 from test_api import library
 from test_serve import Server
 
-from ptrain_model import INT32, UINT8, Model
+from ptrain import INT32, UINT8, Model
 
 CONFIG = ("model: {name: fcn_tiny, classes: 3}\n"
           "data: {source: synthetic, image_size: 24, batch_size: 16, synthetic_samples: 128, workers: 0}\n"

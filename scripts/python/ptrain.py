@@ -1,18 +1,24 @@
-#!/usr/bin/env python3
-"""Asks an exported model about image files or sentences, by ptrain's C interface, with nothing but Python.
+"""ptrain in Python: predictions of exported models, and the results of runs. Needs Python's standard library alone.
 
-  ptrain export runs/resnet50 --out model
-  cmake --install build/release --prefix /opt/ptrain
-  PTRAIN_LIBRARY=/opt/ptrain/lib/libptrain.so scripts/examples/ptrain_model.py model photo.jpg...
+  import ptrain
+  model = ptrain.load("runs/model")              # a folder that ptrain export wrote
+  model.predict(["photo.jpg"], top=3)            # for images, files; for texts, sentences
+  ptrain.report("runs/resnet50")["throughput"]   # what a run measured
+  ptrain.metrics("runs/resnet50")                # a dict for each logged step and evaluation
 
-A Model belongs to one thread at a time; clone() gives another for another thread. ctypes lets go of Python's lock while
+`pip install ptrain-*.whl` installs it. Elsewhere PTRAIN_LIBRARY is the path of libptrain.so.
+`python3 -m ptrain MODEL INPUT...` prints the class of each input.
+
+A Model belongs to one thread at a time; clone() gives another for another thread. ctypes releases Python's lock while
 the library computes.
 """
 import argparse
 import ctypes
+import json
 import math
 import os
 import pathlib
+import sys
 from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_uint8, c_void_p
 
 UINT8, INT32, INT64, FLOAT32 = range(4)
@@ -39,9 +45,15 @@ class Tensor(Structure):
     _fields_ = [("name", c_char_p), ("type", c_int), ("rank", c_int32), ("shape", POINTER(c_int64)), ("data", c_void_p)]
 
 
-def load(path=None):
-    """The library, with its functions' argument types; PTRAIN_LIBRARY is its path if the system does not find it."""
-    library = ctypes.CDLL(path or os.environ.get("PTRAIN_LIBRARY", "libptrain.so.0"))
+def find_library():
+    """PTRAIN_LIBRARY, else what pip installed in this environment, else what the system finds."""
+    installed = pathlib.Path(sys.prefix) / "lib/libptrain.so.0"
+    return os.environ.get("PTRAIN_LIBRARY") or (str(installed) if installed.exists() else "libptrain.so.0")
+
+
+def load_library(path=None):
+    """The library, with its functions' argument types."""
+    library = ctypes.CDLL(path or find_library())
     for name, result, *arguments in (
             ("version", c_char_p), ("last_error", c_char_p),
             ("open", c_int, c_char_p, POINTER(Options), POINTER(c_void_p)), ("clone", c_int, c_void_p, POINTER(c_void_p)),
@@ -60,7 +72,7 @@ def load(path=None):
 class Model:
     def __init__(self, folder, library=None, **options):
         """Options as in ptrain_options. Raises RuntimeError with the library's error message."""
-        self.library, self.handle = library or load(), c_void_p()
+        self.library, self.handle = library or load_library(), c_void_p()
         self.check(self.library.ptrain_open(os.fsencode(folder), byref(Options(**options)), byref(self.handle)))
         self.about = Description()
         self.check(self.library.ptrain_describe(self.handle, byref(self.about)))
@@ -140,17 +152,47 @@ class Model:
         return self.run(tensors, output)
 
 
+    def predict(self, inputs, top=1):
+        """For each image file (a path, or its bytes) or sentence its most likely classes: {"class", "probability"}, and
+        with top > 1 a list of such dicts under "top". Any number of inputs."""
+        images = self.about.kind == IMAGES
+        values = [pathlib.Path(one).read_bytes() if images and not isinstance(one, bytes) else one for one in inputs]
+        predictions = []
+        for first in range(0, len(values), self.about.max_batch):
+            for row in self.ask(values[first : first + self.about.max_batch]):
+                best = sorted(range(len(row)), key=row.__getitem__, reverse=True)[:top]
+                ranked = [{"class": self.classes[i], "probability": row[i]} for i in best]
+                predictions.append({**ranked[0], "top": ranked} if top > 1 else ranked[0])
+        return predictions
+
+
+def load(folder, **options):
+    """The model that ptrain export wrote to `folder`. Options are those of ptrain_options in ptrain.h: device (b"cpu"),
+    precision (b"O1"), max_batch, search, threads. Raises RuntimeError with one line that says what is wrong."""
+    return Model(folder, **options)
+
+
+def report(run):
+    """The report of a run: a dict of the form that `ptrain schema report` describes. `run` is its folder or file."""
+    path = pathlib.Path(run)
+    return json.loads((path / "report.json" if path.is_dir() else path).read_text(encoding="utf-8"))
+
+
+def metrics(run):
+    """What a run logged, a dict for each step and evaluation (`ptrain schema metrics`)."""
+    lines = (pathlib.Path(run) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]  # the last line of a run that goes on may be a part
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python3 -m ptrain", description=__doc__.splitlines()[0])
     parser.add_argument("model", metavar="MODEL", help="folder that ptrain export wrote")
     parser.add_argument("inputs", metavar="INPUT", nargs="+", help="image files, or sentences")
     arguments = parser.parse_args()
-    model = Model(arguments.model)
+    model = load(arguments.model)
     for name in arguments.inputs:
-        value = pathlib.Path(name).read_bytes() if model.about.kind == IMAGES else name
-        (answer,) = model.ask([value])
-        best = max(range(len(answer)), key=answer.__getitem__)
-        print(f"{name}: {model.classes[best]} {answer[best]:.9g}")
+        (answer,) = model.predict([name])
+        print(f"{name}: {answer['class']} {answer['probability']:.9g}")
 
 
 if __name__ == "__main__":
