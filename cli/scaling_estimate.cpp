@@ -6,7 +6,6 @@
 #include "core/io/atomic_file.h"
 #include "core/report/json_file.h"
 #include "core/train/options_from_config.h"
-#include "core/train/scaling.h"
 
 #include <algorithm>
 #include <array>
@@ -51,13 +50,20 @@ void require_same_step(const Config& config, const nlohmann::json& report, const
 }  // namespace
 
 nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options) {
-  if (options.links.empty()) fail_usage("--ranks needs --links FILE, with the latency and bandwidth of the links");
-  if (options.measured.empty()) fail_usage("--ranks needs --measured REPORT, of this configuration on one rank");
-  const Links links = load_links(shipped_file(options.links));
+  if (options.measured.empty()) {
+    fail_usage("--ranks needs --links FILE, and --measured REPORT, of this configuration on one rank, or --device GPU");
+  }
   const nlohmann::json report = load_report(options.measured);
   require_same_step(config, report, options.measured);
+  return predict_scaling(config, workload, options, reported_step_times(report));
+}
+
+nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options,
+                               const StepTimes& times) {
+  if (options.links.empty()) fail_usage("--ranks needs --links FILE, with the latency and bandwidth of the links");
+  const Links links = load_links(shipped_file(options.links));
   const StepOptions step = step_options(config, workload.backend->kernels().preferred_low_precision(), 2);
-  const MeasuredStep measured = measured_step(step, config.data.batch_size, *workload.model, report);
+  const MeasuredStep measured = divide_step(step, config.data.batch_size, *workload.model, times);
   nlohmann::json list = nlohmann::json::array();
   for (const int ranks : options.ranks) {
     const ScaledStep p = estimate_scaled_step(measured, links, ranks);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/open_workload.h"
+#include "core/train/scaling.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,8 +17,12 @@ struct ScalingOptions {
   std::string measured;  // report of a run on one rank
 };
 
-/// The predictions as JSON, one object per number of ranks. Throws Error{usage} when a file is missing or invalid.
+/// The predictions as JSON, one object per number of ranks, from the report `options.measured`. Throws Error{usage}
+/// when a file is missing or invalid.
 nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options);
+/// The same from the times of a step on one rank.
+nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options,
+                               const StepTimes& times);
 
 /// The same as a table for display.
 std::string scaling_table(const nlohmann::json& predictions);

@@ -3,6 +3,7 @@
 #include "cli/common.h"
 #include "cli/engine_compilation.h"
 #include "cli/open_workload.h"
+#include "cli/program_catalogs.h"
 #include "cli/scaling_estimate.h"
 #include "cli/step_estimate_text.h"
 #include "core/base/errors.h"
@@ -18,6 +19,8 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -26,11 +29,18 @@ struct EstimateOptions {
   ConfigOptions config;
   ScalingOptions scaling;
   CompilationOptions compilation;
+  std::int64_t memory_bytes = 0;  // 0: what the device has
+  std::int64_t samples = 0;       // made up in place of the data; 0: the data
   bool json = false;
 };
 
-Config load(const ConfigOptions& options) {
-  LoadedConfig loaded = options.load();
+Config load(const EstimateOptions& options) {
+  std::vector<Override> overrides = options.config.overrides();
+  if (options.samples > 0) {
+    overrides.push_back({"data.source", "synthetic", "--samples"});
+    overrides.push_back({"data.synthetic_samples", std::to_string(options.samples), "--samples"});
+  }
+  LoadedConfig loaded = load_config(options.config.file(), catalogs(), overrides);
   loaded.config.flags.cudnn_exhaustive_search = false;  // no kernel is timed here
   const int threads = threads_of_all(loaded.config.threads);
   loaded = with_threads(std::move(loaded), threads);
@@ -39,7 +49,7 @@ Config load(const ConfigOptions& options) {
 }
 
 void estimate(const EstimateOptions& options) {
-  Config config = load(options.config);
+  Config config = load(options);
   if (!options.compilation.description.empty()) {
     fmt::print("{}\n", compile_plans(config, open_data_and_model(config), options.compilation));
     return;
@@ -47,7 +57,7 @@ void estimate(const EstimateOptions& options) {
   const Workload workload = open_workload(config);
   if (const std::string device = options.config.other_device(); !device.empty()) {
     if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every known GPU is faster in low precision
-    const nlohmann::json prediction = predict_on(config, workload, device);
+    const nlohmann::json prediction = predict_on(config, workload, device, options.memory_bytes, options.scaling);
     fmt::print("{}", options.json ? prediction.dump(2) + "\n" : prediction_table(prediction));
     return;
   }
@@ -65,7 +75,9 @@ void estimate(const EstimateOptions& options) {
                       nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
   const PlannedFigures r = plans.figures();
-  const auto available = static_cast<std::int64_t>(workload.backend->memory().available());
+  const std::int64_t available = options.memory_bytes > 0
+                                     ? options.memory_bytes
+                                     : static_cast<std::int64_t>(workload.backend->memory().available());
   const int exchanging_ranks = config.dist.ranks > 1 ? static_cast<int>(config.dist.ranks) : 0;
   const std::int64_t largest =
       largest_batch(step_options(config, preferred, exchanging_ranks), *workload.model, config.data.batch_size,
@@ -116,8 +128,17 @@ void add_estimate_command(CLI::App& program) {
                    "numbers of ranks, such as 8,64,1024: predict their step time instead")
       ->delimiter(',')
       ->check(CLI::Range(1, 1'000'000));
+  command
+      ->add_option("--memory", options->memory_bytes,
+                   "memory of the device, such as 24GiB: the largest batch within it")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("SIZE");
+  command->add_option("--samples", options->samples, "samples of an epoch, made up: the data need not be there")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000'000}))
+      ->type_name("N");
   command->add_option("--links", options->scaling.links, "with --ranks: YAML of the links' latency and bandwidth");
-  command->add_option("--measured", options->scaling.measured, "with --ranks: report of a run on one rank");
+  command->add_option("--measured", options->scaling.measured,
+                      "with --ranks, without --device: report of a run on one rank");
   auto* const compile_for =
       command
           ->add_option("--compile-for", options->compilation.description,
@@ -130,8 +151,10 @@ void add_estimate_command(CLI::App& program) {
   command->add_flag("--json", options->json, "print JSON")->excludes(compile_for);
   command->footer(
       "Example:\n  ptrain estimate configs/resnet50.yaml -o data.batch_size=256 --amp O1\n"
-      "  ptrain estimate configs/resnet50.yaml --amp O1 --device h200    (predicted time of a step, by op; no GPU "
-      "needed)\n"
+      "  ptrain estimate configs/resnet50.yaml --amp O1 --device h200    (predicted time of a step, by op, and of the "
+      "training; no GPU needed)\n"
+      "  ptrain estimate configs/resnet50.yaml --amp O2 --device h100 -o data.batch_size=256 -o data.image_size=224 -o "
+      "train.epochs=90 --samples 1281167 --ranks 8 --links configs/links/ethernet_100g.yaml\n"
       "  ptrain estimate configs/resnet50.yaml --ranks 8,64,512 --links configs/links/ethernet_100g.yaml "
       "--measured runs/resnet50/report.json");
   command->callback([options] { estimate(*options); });

@@ -35,7 +35,7 @@ struct DataSettings {
   std::vector<std::string> languages = {};            // parallel: endings of the files of source and target
   bool lowercase = true;                              // tsv: lower-case and strip accents
   int classes = 0;                        // 0: from the data (2 for synthetic text and tables, 10 for synthetic images)
-  int synthetic_samples = 1024;           // training samples; the eval split has a quarter as many
+  std::int64_t synthetic_samples = 1024;  // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;        // synthetic text and tokens: ids are below this
   std::int64_t hash_buckets = 1'000'001;  // criteo, synthetic tables: categories are hashed to ids below this
   std::int64_t first_label = 0;           // webdataset, tfrecord: number of the first class

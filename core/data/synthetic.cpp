@@ -237,7 +237,7 @@ class SyntheticParallel : public Dataset {
 std::int64_t synthetic_size(const DataSettings& settings, Split split) {
   if (settings.synthetic_samples < 1)
     fail_usage("synthetic data needs at least 1 sample, got {}", settings.synthetic_samples);
-  return split == Split::train ? settings.synthetic_samples : std::max(1, settings.synthetic_samples / 4);
+  return split == Split::train ? settings.synthetic_samples : std::max<std::int64_t>(1, settings.synthetic_samples / 4);
 }
 
 RandomStream synthetic_stream(const DataSettings& settings, Split split, std::int64_t index) {

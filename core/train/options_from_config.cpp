@@ -104,7 +104,7 @@ DataSettings data_settings(const Config& config) {
   settings.languages = data.languages;
   settings.lowercase = data.lowercase;
   settings.classes = static_cast<int>(config.model.classes);
-  settings.synthetic_samples = static_cast<int>(data.synthetic_samples);
+  settings.synthetic_samples = data.synthetic_samples;
   if (config.model.vocab_size > 0) settings.synthetic_vocab_size = static_cast<int>(config.model.vocab_size);
   settings.seed = static_cast<std::uint64_t>(config.seed);
   return settings;

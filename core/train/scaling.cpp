@@ -2,8 +2,6 @@
 
 #include "core/base/errors.h"
 
-#include <map>
-
 namespace ptrain {
 namespace {
 
@@ -22,19 +20,21 @@ double count_bytes(const Graph& graph, const Node& start) {
 
 }  // namespace
 
-MeasuredStep measured_step(const StepOptions& options, std::int64_t rows, const Model& model,
-                           const nlohmann::json& report) {
+StepTimes reported_step_times(const nlohmann::json& report) {
   const nlohmann::json latency = report.value("latency_ms", nlohmann::json());
   if (!latency.is_object()) fail_usage("the report has no latency_ms: it measured no step");
   if (!report.value("distributed", nlohmann::json()).is_null())
     fail_usage("the report is from several ranks, expected one");
-  const Graph graph = build_step(model, options, rows);
+  const nlohmann::json& step = latency.at("step");
+  return {step.at("mean").get<double>() * 1e-3, step.at("stdev").get<double>() * 1e-3, measured_nodes(report)};
+}
 
-  const std::map<std::string, double> nodes = measured_nodes(report);
+MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times) {
+  const Graph graph = build_step(model, options, rows);
   const auto weight = [&](const Node& node) {
     if (node.phase == Pass::exchange) return 0.0;
-    const auto found = nodes.find(node.name);
-    if (!nodes.empty()) return found == nodes.end() ? 0.0 : found->second;
+    const auto found = times.nodes.find(node.name);
+    if (!times.nodes.empty()) return found == times.nodes.end() ? 0.0 : found->second;
     return node.phase == Pass::update ? 0.0 : node.op->cost(graph.input_descs(node), graph.output_descs(node)).flops;
   };
   double total = 0, update = 0;
@@ -42,11 +42,11 @@ MeasuredStep measured_step(const StepOptions& options, std::int64_t rows, const 
     total += weight(node);
     if (node.phase == Pass::update) update += weight(node);
   }
-  const double step = latency.at("step").at("mean").get<double>() * 1e-3;
+  const double step = times.mean;
   MeasuredStep measured;
   measured.update_seconds = step * update / total;
   measured.compute_seconds = step - measured.update_seconds;
-  measured.stdev_seconds = latency.at("step").at("stdev").get<double>() * 1e-3;
+  measured.stdev_seconds = times.stdev;
   double before = 0;
   for (const Node& node : graph.nodes()) {
     before += weight(node);

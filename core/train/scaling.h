@@ -7,13 +7,22 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
+#include <string>
+
 namespace ptrain {
 
-/// `report` is from a run of such steps of `rows` samples, but on one rank; the number of ranks that exchange does not
-/// matter to buckets. Its step time is distributed over the nodes of the graph by their
-/// measured times if present (output.per_op), else by their arithmetic. Throws Error{usage} when it lacks latency_ms or
-/// is from several ranks.
-MeasuredStep measured_step(const StepOptions& options, std::int64_t rows, const Model& model,
-                           const nlohmann::json& report);
+/// Seconds of a step on one rank, measured or estimated.
+struct StepTimes {
+  double mean = 0, stdev = 0;
+  std::map<std::string, double> nodes;  // by name; empty: not known
+};
+
+/// Of the run of `report`. Throws Error{usage} when it lacks latency_ms or is from several ranks.
+StepTimes reported_step_times(const nlohmann::json& report);
+
+/// The step of `rows` samples that took `times`, on one rank; the number of ranks that exchange in `options` does not
+/// matter to buckets. Its time is distributed over the nodes of the graph by theirs, else by their arithmetic.
+MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times);
 
 }  // namespace ptrain

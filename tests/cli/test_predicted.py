@@ -45,6 +45,28 @@ class Predicted(ProgramTest):
         self.assertEqual([step["ms"] for step in steps], sorted(step["ms"] for step in steps))
         self.assertEqual(len({step["ms"] for step in steps}), 3)
 
+    def test_a_training_on_gpus_and_data_that_are_not_there(self):
+        self.config.write_text(self.config.read_text().replace("source: synthetic", "source: tsv, path: /nowhere")
+                               .replace("train:\n  steps: 60", "train:\n  epochs: 10"))
+        links = ("--links", ROOT / "configs/links/ethernet_100g.yaml")
+        estimate = self.estimate("--device", "h100", "--samples", "80000", "--memory", "8GiB", "--ranks", "1,8", *links)
+        self.assertEqual(estimate["memory"]["available_bytes"], 8 << 30)
+        largest = estimate["memory"]["largest_batch_size"]
+        self.assertGreater(largest, 8)
+        alone, eight = estimate["training"]
+        self.assertEqual((alone["ranks"], alone["steps"], alone["epochs"]), (1, 100000, 10))
+        self.assertAlmostEqual(alone["hours"], 100000 * estimate["scaling"][0]["step_ms"] / 3.6e6)
+        self.assertAlmostEqual(alone["kilowatt_hours"], alone["hours"] * estimate["power_limit_watts"] * 1e-3)
+        self.assertEqual((eight["steps"], eight["epochs"]), (12500, 10))
+        self.assertLess(eight["hours"], alone["hours"])
+        self.assertLess(alone["hours"], 8 * eight["hours"])
+        half = self.estimate("--device", "h100", "--samples", "80000", "--memory", "4GiB")
+        self.assertLess(half["memory"]["largest_batch_size"], largest)
+        text = run("estimate", self.config, "--device", "h100", "--samples", "80000", "--ranks", "8", *links).stdout
+        self.assertRegex(text, r"(?m)^training +12500 steps, 10 epochs on 8 GPUs: .*, [\d.e-]+ kWh at 700 W each$")
+        self.assert_one_line_error(run("estimate", self.config, "--device", "h100", "--samples", "80000", "--ranks", "8"), 2,
+                                   "--links")
+
     def test_a_report_of_another_step_is_refused(self):
         self.assertEqual(self.train("one", "-o", "train.steps=6", "-o", "eval.every_epochs=0").returncode, 0)
         scaling = ("--ranks", "8", "--links", ROOT / "configs/links/ethernet_100g.yaml", "--measured",
