@@ -121,6 +121,23 @@ std::int64_t complain_about_failures(const RunSet& runs) {
   return good;
 }
 
+/// Reports that other programs slowed runs down, if any did.
+void complain_about_load(const RunSet& runs) {
+  std::size_t measured = 0, slowed = 0;
+  const OtherLoad* most = nullptr;
+  for (const MeasuredCase& item : runs.cases) {
+    for (const MeasuredRun* run : item.ended()) {
+      ++measured;
+      const OtherLoad* const load = run->report ? run->report->environment.slowed_by() : nullptr;
+      if (load == nullptr) continue;
+      ++slowed;
+      if (most == nullptr || load->cores > most->cores) most = load;
+    }
+  }
+  if (slowed == 0) return;
+  print_error_line(fmt::format("note: the machine was busy in {} of {} runs: {}", slowed, measured, most->text()));
+}
+
 void bench(const BenchOptions& options) {
   if (options.file.empty() && options.commands.empty()) {
     fail_usage(
@@ -148,6 +165,7 @@ void bench(const BenchOptions& options) {
   const RunSet runs = load_runs(sweep.folder.string());
   if (options.prints_results() && !suite.about.empty()) fmt::print("{}\n", suite.about);
   const std::int64_t good = complain_about_failures(runs);
+  complain_about_load(runs);
   if (options.prints_results()) {
     if (good > 1) fmt::print("{}", effects_text(find_effects(runs)));
     fmt::print("records: {}\n", sweep.folder.string());

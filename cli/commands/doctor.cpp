@@ -3,6 +3,7 @@
 #include "cli/machine_check/burn_in_request.h"
 #include "cli/machine_check/machine.h"
 #include "cli/open_device.h"
+#include "core/base/machine_load.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
 #include "core/base/signals.h"
@@ -70,8 +71,13 @@ json find_assets() {
 
 json diagnose() {
   const auto backend = make_backend({});
+  const LoadWatch watch;
   const DeviceRates rates = renew_rates(*backend, {});
-  json state = write_fields(capture_environment({thread_count(), {}, json::array(), rates}));
+  const std::optional<OtherLoad> load = watch.measure();
+  EnvironmentReport environment = capture_environment({thread_count(), {}, json::array(), rates});
+  environment.noise.others = load;
+  json state = write_fields(environment);
+  state["slowed_by"] = environment.slowed_by() == nullptr ? json() : json(load->text());
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = backend->library();
   state["cpu_kernels"] = make_backend({DeviceKind::cpu, {}})->info().versions.at(cpu::own_kernels_entry);
@@ -129,6 +135,7 @@ void print_human(const json& state) {
   line("compute", text(state["compute"]));
   line("CPU kernels", fmt::format("own ones for {}", text(state["cpu_kernels"])));
   print_rates(state);
+  if (!state["slowed_by"].is_null()) line("load", text(state["slowed_by"]) + " meanwhile: the machine alone is faster");
   const json& gpu = state["gpu"];
   for (const json& device : gpu["devices"]) {
     line("GPU", fmt::format("{}, {:.1f} GiB, compute capability {}", text(device["name"]),

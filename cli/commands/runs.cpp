@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/output_format.h"
 #include "cli/view/run_summary.h"
+#include "core/analysis/op_times.h"
 #include "core/analysis/run_list.h"
 #include "core/analysis/run_record.h"
 #include "core/base/errors.h"
@@ -52,9 +53,35 @@ std::string format_evaluations(const Report& report) {
   return text;
 }
 
-void show_run(const std::string& named) {
-  const fs::path path = fs::is_directory(named) ? fs::path(named) / run_files::report : fs::path(named);
+/// The report that a folder or file names. Throws Error{failed} for a run that has none, with how far it came.
+fs::path find_report(const std::string& named) {
+  if (!fs::is_directory(named)) return named;
+  fs::path path = fs::path(named) / run_files::report;
+  if (fs::exists(path)) return path;
+  if (const std::optional<RunOverview> run = find_unreported_run(named)) {
+    fail("{}: {}; it has no report yet", named, run->message);
+  }
+  return path;
+}
+
+struct ShowOptions {
+  std::string run;
+  bool json = false;
+  std::size_t ops = 0;  // nodes to list; 0: the summary
+};
+
+void show_run(const ShowOptions& options) {
+  const fs::path path = find_report(options.run);
   const Report report = read_report(path);
+  if (options.json) return print_document(report);
+  if (options.ops > 0) {
+    const std::string nodes = slowest_nodes_text(report, options.ops);
+    if (nodes.empty()) {
+      fail("{}: the run did not time its ops; train with -o output.per_op=true to have them", path.string());
+    }
+    fmt::print("{}", nodes);
+    return;
+  }
   std::string text = fmt::format("started   {} on {}\n", report.environment.time, report.environment.cpu.model);
   text += run_summary(report, read_step_times(path.parent_path() / run_files::metrics));
   if (!report.message.empty()) text += fmt::format("message   {}\n", report.message);
@@ -79,10 +106,17 @@ void add_runs_command(CLI::App& program) {
 
 void add_show_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("show", "show the results and settings of one run");
-  const auto run = std::make_shared<std::string>();
-  command->add_option("RUN", *run, "a run's folder or its report.json")->required();
-  command->footer("Example:\n  ptrain show runs/resnet50");
-  command->callback([run] { show_run(*run); });
+  const auto options = std::make_shared<ShowOptions>();
+  command->add_option("RUN", options->run, "a run's folder or its report.json")->required();
+  CLI::Option* json = command->add_flag("--json", options->json, "print the report");
+  command
+      ->add_option("--ops", options->ops,
+                   "list the N slowest layers of a step: implementation, time, rate, share of the roofline")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N")
+      ->excludes(json);
+  command->footer("Example:\n  ptrain show runs/resnet50\n  ptrain show runs/resnet50 --ops 20");
+  command->callback([options] { show_run(*options); });
 }
 
 }  // namespace ptrain

@@ -3,6 +3,7 @@
 #include "cli/open_device.h"
 #include "cli/shipped.h"
 #include "core/base/errors.h"
+#include "core/base/standard_streams.h"
 #include "core/cpu/cpu_backend.h"
 #include "core/machine_check/probe.h"
 
@@ -44,6 +45,11 @@ CheckReport check_machine(const AcceptanceOptions& options) {
     machine.about = fmt::format("As measured by ptrain doctor --check --save, {}.", report.time);
     if (gpus > 0) machine.gpus = static_cast<double>(gpus);
     machine.cpu = cpu.metrics;
+    if (!cpu.disturbance.empty()) {
+      machine.cpu.remove_rates();
+      print_error_line(fmt::format("note: {} has no rates of the CPU: {}; save it again when they have ended",
+                                   options.save_file, cpu.disturbance));
+    }
     machine.gpu = find_common_metrics(found);
     save_expected(machine, options.save_file);
   }

@@ -11,6 +11,18 @@
 #include <cstdio>
 
 namespace ptrain {
+namespace {
+
+/// What is usually done with a run, as commands.
+std::string suggest_commands(const Config& config) {
+  const std::string& folder = config.output.dir;
+  std::string text =
+      fmt::format("next      ptrain show {0}; ptrain table {0} --format html --out {0}/index.html", folder);
+  if (config.output.save) text += fmt::format("; ptrain infer {} INPUT", folder);
+  return text + "\n";
+}
+
+}  // namespace
 
 RunConsole::RunConsole(const Config& config, const ConsoleOptions& console, ShownRank shown)
     : config_(config),
@@ -77,7 +89,7 @@ void RunConsole::on_report(const Report& report, const std::filesystem::path& fi
 
 void RunConsole::on_end(const Report& report, std::span<const double> step_ms, const std::filesystem::path& file) {
   if (console_.events() || console_.verbosity() == Verbosity::quiet) return;
-  fmt::print("{}report: {}\n", run_summary(report, step_ms), file.string());
+  fmt::print("{}{}report: {}\n", run_summary(report, step_ms), suggest_commands(config_), file.string());
 }
 
 void RunConsole::event(std::string_view name, const nlohmann::json& fields) {

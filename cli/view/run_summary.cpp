@@ -56,6 +56,9 @@ std::string run_summary(const Report& report, std::span<const double> step_ms) {
       format_line("run", fmt::format("{}, {} of {} steps, {:.4g} epochs, {}", report.model.name, progress.steps,
                                      progress.planned_steps, progress.epochs, to_string(report.status)));
   if (report.throughput) text += format_line("speed", describe_speed(report, step_ms));
+  if (const OtherLoad* const load = report.environment.slowed_by()) {
+    text += format_line("load", load->text() + " meanwhile: the machine alone is faster");
+  }
   text += format_line("memory", describe_memory(report.memory));
   for (const auto& [split, samples] : progress.unread) text += format_line("unread", samples);
   if (report.evaluation) text += format_line("accuracy", describe_accuracy(*report.evaluation));
@@ -64,7 +67,11 @@ std::string run_summary(const Report& report, std::span<const double> step_ms) {
                                             report.best->step, report.best->folder));
   }
   text += format_line("amp", describe_amp(report.amp));
-  for (const auto& [name, state] : report.flags) text += format_line("flag", describe_flag(name, state));
+  const auto defaults = make_report(Config{}).flags;
+  for (const auto& [name, state] : report.flags) {
+    const bool asked_for = state.requested != defaults.at(name).requested;
+    if (asked_for || !report.environment.devices.empty()) text += format_line("flag", describe_flag(name, state));
+  }
   return text;
 }
 

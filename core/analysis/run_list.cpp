@@ -6,7 +6,10 @@
 #include "core/base/errors.h"
 #include "core/config/text.h"
 #include "core/data/source_registry.h"
+#include "core/io/folder_lock.h"
 #include "core/io/run_files.h"
+#include "core/report/environment.h"
+#include "core/report/metrics_line.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +27,8 @@ RunOverview read_overview(const fs::path& folder) {
   const Report report = read_report(folder / run_files::report);
   RunOverview run;
   run.folder = folder.string();
-  run.status = report.status;
+  run.status = static_cast<ListedStatus>(report.status);  // the first of its values are RunStatus's
+  if (FolderLock::is_held(folder)) run.status = ListedStatus::running;
   run.message = report.message;
   run.model = report.model.name;
   run.data = data_name(report);
@@ -42,12 +46,14 @@ void collect(const fs::path& folder, int depth, RunList& list) {
     list.notes.push_back(fmt::format("{}: a sweep; ptrain table {} shows it", folder.string(), folder.string()));
     return;
   }
-  if (fs::exists(folder / run_files::report)) {
-    try {
+  try {
+    if (fs::exists(folder / run_files::report)) {
       list.runs.push_back(read_overview(folder));
-    } catch (const Error& error) {
-      list.notes.emplace_back(error.what());
+    } else if (const std::optional<RunOverview> run = find_unreported_run(folder)) {
+      list.runs.push_back(*run);
     }
+  } catch (const Error& error) {
+    list.notes.emplace_back(error.what());
   }
   if (depth == deepest) return;
   std::vector<fs::path> below;
@@ -64,15 +70,41 @@ using Cells = std::array<std::string, 7>;
 Cells format_cells(const RunOverview& run, const std::string& column) {
   return {on_one_line(run.folder),
           std::string(to_string(run.status)),
-          run.data.empty() ? run.model : fmt::format("{}, {}", run.model, run.data),
-          run.precision,
-          run.steps == run.planned_steps ? fmt::format("{}", run.steps)
-                                         : fmt::format("{} of {}", run.steps, run.planned_steps),
+          run.model.empty()  ? "-"
+          : run.data.empty() ? run.model
+                             : fmt::format("{}, {}", run.model, run.data),
+          run.precision.empty() ? "-" : run.precision,
+          run.steps == run.planned_steps || run.planned_steps == 0
+              ? fmt::format("{}", run.steps)
+              : fmt::format("{} of {}", run.steps, run.planned_steps),
           run.quality ? quality_text(*run.quality, *run.quality->value, column) : "-",
           run.speed ? fmt::format("{:.1f} {}", *run.speed, run.unit) : "-"};
 }
 
 }  // namespace
+
+std::string_view to_string(ListedStatus status) {
+  if (status == ListedStatus::running) return "running";
+  if (status == ListedStatus::killed) return "killed";
+  return to_string(static_cast<RunStatus>(status));
+}
+
+std::optional<RunOverview> find_unreported_run(const fs::path& folder) {
+  const fs::path metrics = folder / run_files::metrics;
+  const bool running = FolderLock::is_held(folder);
+  if (!running && !fs::exists(metrics)) return std::nullopt;
+  RunOverview run;
+  run.folder = folder.string();
+  run.status = running ? ListedStatus::running : ListedStatus::killed;
+  for (const MetricsLine& line : read_metrics(metrics)) {
+    if (const auto* step = std::get_if<StepLine>(&line)) {
+      run.steps = step->step;
+      if (run.started.empty() && step->time) run.started = utc_text(*step->time);
+    }
+  }
+  run.message = fmt::format("{} step {}", running ? "training, after" : "it was killed after", run.steps);
+  return run;
+}
 
 std::string data_name(const Report& report) {
   const DataConfig data = restore_config(report).data;

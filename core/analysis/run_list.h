@@ -11,9 +11,13 @@
 
 namespace ptrain {
 
+/// How a run ended, as RunStatus; or it goes on; or it ended without a word, and left no report.
+enum class ListedStatus { ok, diverged, oom, interrupted, error, running, killed };
+std::string_view to_string(ListedStatus status);
+
 struct RunOverview {
   std::string folder;
-  RunStatus status = RunStatus::error;
+  ListedStatus status = ListedStatus::error;
   std::string message;
   std::string model, data, precision;
   std::int64_t steps = 0, planned_steps = 0;
@@ -24,13 +28,14 @@ struct RunOverview {
 
   void describe(Fields& field) {
     field("folder", folder, "folder that contains report.json");
-    field.choice("status", status, RunStatus::error, "how it ended");
+    field.choice("status", status, ListedStatus::killed,
+                 "how it ended; running: it writes there now; killed: it left no report");
     field("message", message, "reason, unless ok");
-    field("model", model, "");
+    field("model", model, "empty without a report, as the next two");
     field("data", data, "the data set's folder, or synthetic");
     field("precision", precision, "AMP level and type");
     field("steps", steps, "done");
-    field("planned_steps", planned_steps, "");
+    field("planned_steps", planned_steps, "0: not known");
     std::string metric = quality ? quality->name : std::string();
     std::optional<double> value = quality ? quality->value : std::nullopt;
     field("metric", metric, "primary metric; empty: nothing was evaluated");
@@ -46,7 +51,7 @@ struct RunList {
   std::vector<std::string> notes;
 
   void describe(Fields& field) {
-    field.document("ptrain.runs/2", "The runs below a folder.");
+    field.document("ptrain.runs/3", "The runs below a folder.");
     field("runs", runs, "latest first");
     field("notes", notes, "sweeps, and reports that cannot be read");
   }
@@ -55,7 +60,10 @@ struct RunList {
 /// "synthetic", or the last component of the data's path.
 std::string data_name(const Report& report);
 
-/// Lists every report.json in `root` and below. Sweep folders (shown by ptrain table) and unreadable reports become
+/// The run that writes, or has written, its metrics into `folder` and left no report; null: none.
+std::optional<RunOverview> find_unreported_run(const std::filesystem::path& folder);
+
+/// Lists every run in `root` and below. Sweep folders (shown by ptrain table) and unreadable reports become
 /// notes. Throws Error{failed} when there is no such folder.
 RunList list_runs(const std::filesystem::path& root);
 

@@ -27,6 +27,16 @@ std::string read_holder(int descriptor) {
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "another process";
 }
 
+/// Locks the file; waits a moment for those that only ask whether it is locked.
+bool lock_soon(int descriptor) {
+  constexpr int attempts = 5;
+  for (int attempt = 0; ::flock(descriptor, LOCK_EX | LOCK_NB) != 0; ++attempt) {
+    if (errno != EWOULDBLOCK || attempt == attempts) return false;
+    ::usleep(10'000);
+  }
+  return true;
+}
+
 /// Whether the name still leads to the open file: a holder removes it when it ends.
 bool is_current(int descriptor, const fs::path& path) {
   struct stat open_file {
@@ -45,7 +55,7 @@ FolderLock::FolderLock(const fs::path& folder) : path_(folder / ".lock") {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (descriptor_ < 0) fail("cannot write in {}: {}", folder.string(), std::strerror(errno));
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0) continue;
+    if (lock_soon(descriptor_)) continue;
     if (errno != EWOULDBLOCK) return;
     const std::string holder = read_holder(descriptor_);
     ::close(std::exchange(descriptor_, -1));
@@ -53,6 +63,14 @@ FolderLock::FolderLock(const fs::path& folder) : path_(folder / ".lock") {
   } while (!is_current(descriptor_, path_));
   const std::string name = make_own_name();
   if (::ftruncate(descriptor_, 0) == 0) (void)!::pwrite(descriptor_, name.data(), name.size(), 0);
+}
+
+bool FolderLock::is_held(const fs::path& folder) {
+  const int descriptor = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (descriptor < 0) return false;
+  const bool held = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(descriptor);
+  return held;
 }
 
 FolderLock::~FolderLock() {

@@ -15,6 +15,9 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
+  /// Whether a process, this one or another, holds the lock of `folder` now.
+  static bool is_held(const std::filesystem::path& folder);
+
  private:
   std::filesystem::path path_;
   int descriptor_ = -1;

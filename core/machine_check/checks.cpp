@@ -105,6 +105,9 @@ std::vector<Check> check_metrics(DeviceClass part, const ProbedDevice& device, c
     if (const auto value = find(expected.figures, key.name))
       wanted = ExpectedFigure{*value, choose_tolerance(key, file), "file"};
     checks.push_back(check_figure(key, find(device.metrics.figures, key.name), wanted));
+    Check& check = checks.back();
+    if (key.kind == MetricRule::measured && check.verdict == CheckVerdict::failed && check.reason.empty())
+      check.reason = device.disturbance;
   }
   for (Check& check : checks) check.device = device.name;
   return checks;

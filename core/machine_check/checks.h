@@ -51,9 +51,11 @@ struct CheckReport {
 struct ProbedDevice {
   std::string name;  // as Check::device
   DeviceMetrics metrics;
+  std::string disturbance = {};  // what made its measured rates doubtful; empty: nothing
 };
 
-/// Checks every metric of `part` against `expected` from a file, with its tolerance, else against `defaults`.
+/// Checks every metric of `part` against `expected` from a file, with its tolerance, else against `defaults`. A rate
+/// that is too low names what disturbed the measurement.
 std::vector<Check> check_metrics(DeviceClass part, const ProbedDevice& device, const DeviceMetrics& expected,
                                  const ExpectedMachine& file, const ExpectedFigures& defaults);
 

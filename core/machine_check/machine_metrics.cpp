@@ -39,6 +39,12 @@ void set(MetricMap& metrics, std::string name, const std::optional<double>& valu
 
 std::span<const MachineMetric> machine_metrics() { return keys; }
 
+void DeviceMetrics::remove_rates() {
+  for (const MachineMetric& key : keys) {
+    if (key.kind == MetricRule::measured) figures.erase(std::string(key.name));
+  }
+}
+
 std::vector<std::string> metric_names(DeviceClass part) {
   std::vector<std::string> names;
   for (const MachineMetric& key : keys) {

@@ -42,6 +42,8 @@ struct DeviceMetrics {
   std::map<std::string, std::string, std::less<>> texts;
 
   bool empty() const { return figures.empty() && texts.empty(); }
+  /// Removes what is measured, and keeps what is read.
+  void remove_rates();
 };
 
 /// An expected figure, which may be lower by a fraction of `tolerance`; `source` names its origin.

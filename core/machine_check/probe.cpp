@@ -1,6 +1,7 @@
 #include "core/machine_check/probe.h"
 
 #include "core/base/errors.h"
+#include "core/base/machine_load.h"
 #include "core/base/machine_memory.h"
 #include "core/base/parallel.h"
 #include "core/report/environment.h"
@@ -21,7 +22,10 @@ std::unique_ptr<Sensors> sensors_or_reason(const Instruments& instruments, std::
 }
 
 ProbedDevice probe_cpu(Backend& backend) {
-  ProbedDevice cpu{"cpu", {collect_metrics(renew_rates(backend, {})), {{"model", read_cpu().model}}}};
+  const LoadWatch watch;
+  ProbedDevice cpu{"cpu", {collect_metrics(renew_rates(backend, {})), {{"model", read_cpu().model}}}, ""};
+  const std::optional<OtherLoad> load = watch.measure();
+  if (load && load->slows(thread_count())) cpu.disturbance = load->text();
   cpu.metrics.figures["threads"] = thread_count();
   if (memory_bytes() > 0) cpu.metrics.figures["memory_gb"] = static_cast<double>(memory_bytes()) * 1e-9;
   return cpu;

@@ -54,6 +54,11 @@ Noise read_noise() {
 
 }  // namespace
 
+const OtherLoad* EnvironmentReport::slowed_by() const {
+  if (!noise.others) return nullptr;
+  return noise.others->slows(devices.empty() ? threads : 1) ? &*noise.others : nullptr;
+}
+
 CpuInfo read_cpu() {
   CpuInfo cpu;
   cpu.model = processor_name();
@@ -86,8 +91,11 @@ CpuInfo read_cpu() {
 }
 
 std::string utc_time() {
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+  return utc_text(static_cast<double>(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+std::string utc_text(double seconds_since_1970) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds_since_1970)));
 }
 
 EnvironmentReport capture_environment(const EnvironmentRequest& request) {

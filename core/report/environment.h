@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/device_rates.h"
+#include "core/base/machine_load.h"
 #include "core/report/build_info.h"
 #include "core/report/fields.h"
 
@@ -37,10 +38,12 @@ struct CpuInfo {
 struct Noise {
   std::optional<std::string> governor;
   std::optional<double> load_average_1m;
+  std::optional<OtherLoad> others;
 
   void describe(Fields& field) {
     field("governor", governor, "frequency governor");
     field("load_average_1m", load_average_1m, "load of the machine at the start");
+    field.maybe("others", others, "means while the steps were measured; absent: not known");
   }
 };
 
@@ -57,6 +60,9 @@ struct EnvironmentReport {
   std::map<std::string, std::string> libraries;
   std::optional<DeviceRates> rates;
   BuildInfo ptrain;
+
+  /// What other programs did, where it made the run slower; null: nothing known. On a GPU one core suffices.
+  const OtherLoad* slowed_by() const;
 
   void describe(Fields& field) {
     field("time", time, "start, UTC");
@@ -77,6 +83,8 @@ struct EnvironmentReport {
 /// This machine's CPU, and the time now in UTC, to the second.
 CpuInfo read_cpu();
 std::string utc_time();  // "2025-01-31T12:00:00Z"
+/// The same of a time in seconds since 1970.
+std::string utc_text(double seconds_since_1970);
 
 struct EnvironmentRequest {
   int threads = 0;                                   // compute threads the run uses

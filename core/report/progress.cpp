@@ -204,6 +204,7 @@ std::string clock_text(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::clamp(seconds, 0.0, 1e9)));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  if (whole >= 86400) return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 

@@ -161,6 +161,7 @@ void fill_report(Report& report, const Config& config, const KernelLibrary& kern
   fill_speed(report, model, result);
   fill_phases(report, result);
   fill_distributed(report, result);
+  report.environment.noise.others = result.other_load;
   report.gpu = result.gpu;
   if (report.gpu && report.gpu->energy_joules && !result.ranks.empty() && result.ranks[0].samples > 0) {
     report.gpu->energy_joules_per_sample = *report.gpu->energy_joules / result.ranks[0].samples;

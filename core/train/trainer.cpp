@@ -45,8 +45,11 @@ void Trainer::check_memory(std::int64_t workspace_bytes) const {
   require_memory(plans_.options().step, plans_.options().phases, backend_, model_, ranks_, workspace_bytes);
 }
 
-void Trainer::compile() {
+void Trainer::compile(OutputUse use) {
   const InterruptibleWork interruptible;
+  const TrainingPlanOptions& options = plans_.options();
+  counts_ = count_steps(config_.train, options.phases, options.loader, training_data_, use);
+  if (use == OutputUse::training) note_long_warm_up();
   plans_.compile(training_data_, evaluation_data_);
   flush_notes();
 }
@@ -55,15 +58,12 @@ void Trainer::flush_notes() {
   for (const std::string& note : backend_.take_notes()) observer_.on_note(note);
 }
 
-void Trainer::prepare(OutputUse use) {
+void Trainer::prepare() {
   const bool others_take_it_too = ranks_.several() && backend_.memory().host_reads_device();
   if (!others_take_it_too) check_memory(plans_.figures().workspace_bytes);
   plans_.allocate();
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
   best_.restore(start_.best);
-  const TrainingPlanOptions& options = plans_.options();
-  counts_ = count_steps(config_.train, options.phases, options.loader, training_data_, use);
-  if (use == OutputUse::training) note_long_warm_up();
   step_runner_.emplace(
       config_.train, config_.output, backend_, plans_, ranks_, counts_,
       [this](const TrainObserver::Step& step, std::span<const RankStep> by_rank) { record_step(step, by_rank); });

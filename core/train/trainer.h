@@ -26,12 +26,12 @@ class Trainer {
   /// Throws OutOfMemory, with the plan's size and a batch that fits, when a step would not fit into memory. Fast; call
   /// it before compile(), whose search allocates memory too.
   void check_memory(std::int64_t workspace_bytes = 0) const;
-  /// Compiles the plans; result() then has everything that is known before memory is allocated.
-  void compile();
+  /// Counts the steps and compiles the plans; result() then has everything that is known before memory is allocated.
+  /// Throws Error{usage} when training data for a step are missing, unless only evaluations follow.
+  void compile(OutputUse use = OutputUse::training);
   /// Allocates memory and sets up the starting state: initial, loaded or resumed. Throws OutOfMemory likewise, now that
-  /// the kernels' workspace is known too. Throws Error{usage} when training data for a step are missing, unless only
-  /// evaluations follow.
-  void prepare(OutputUse use = OutputUse::training);
+  /// the kernels' workspace is known too.
+  void prepare();
   /// Trains to the end, or until a signal or divergence, as the result's status says. Throws Error on I/O.
   void train();
   /// Throws Error{failed} when neither weights nor a checkpoint gave every tensor.

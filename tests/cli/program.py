@@ -1,4 +1,5 @@
 """Runs the ptrain binary on small configurations; what the tests beside it share."""
+import contextlib
 import json
 import os
 import pathlib
@@ -25,6 +26,18 @@ output: {dir: runs/tiny}
 
 def run(*arguments, **options):
     return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=1800, **options)
+
+
+@contextlib.contextmanager
+def busy_cores():
+    """Other programs keep all cores busy meanwhile."""
+    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(os.cpu_count())]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 def get_figures(report):

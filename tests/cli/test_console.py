@@ -22,7 +22,8 @@ class ConsoleOptions(ProgramTest):
         self.assertIn(f"top-1 {report['evaluation']['metrics']['top1']['value']:.4f}", lines["accuracy"])
         self.assertTrue(lines["amp"].startswith(report["amp"]["level"]), lines["amp"])
         self.assertIn("cudnn_exhaustive_search false", result.stdout)
-        self.assertIn("cudnn_batchnorm_spatial_persistent true, in effect false (", result.stdout)
+        self.assertNotIn("cudnn_batchnorm_spatial_persistent", result.stdout)  # not asked for, and there is no GPU
+        self.assertIn(f"ptrain show {self.folder / 'out'};", lines["next"])
         self.assertEqual(result.stdout.splitlines()[-1], f"report: {self.folder / 'out/report.json'}")
 
     def test_quiet_says_nothing_and_verbose_says_what_was_chosen(self):

@@ -103,8 +103,10 @@ class Documents(TrainedModels, ProgramTest):
             if "--out" not in words:  # the configuration's own, elsewhere
                 arguments += ["--out", self.folder / pathlib.Path(words[1]).stem]
             arguments += SHORT
-            if not words[1].startswith("configs/quick") and "model.size=tiny" not in words:
-                arguments += ["-o", "output.save=false", "-o", "data.batch_size=4", "-o", "eval.max_samples=8"]
+            if not words[1].startswith("configs/quick"):
+                arguments += ["-o", "data.batch_size=2", "-o", "eval.max_samples=8"]
+                if "model.size=tiny" not in words:
+                    arguments += ["-o", "output.save=false"]
         elif command == "bench" and words[1].endswith(".yaml"):
             arguments[1:2] = [self.undemanding(words[1])]
             arguments += BRIEF

@@ -2,10 +2,12 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
+import time
 import unittest
 
-from program import ProgramTest, run
+from program import BINARY, ProgramTest, busy_cores, run
 
 try:
     import jsonschema
@@ -142,6 +144,46 @@ class Reports(ProgramTest):
         self.assertNotIn("train.epochs", shown.stdout)
         self.assert_one_line_error(run("runs", self.folder / "nowhere"), 1, "no such folder")
         self.assertEqual(run("runs", self.folder / "a").stdout.count("ok"), 1)
+
+    def test_runs_that_go_on_and_runs_that_were_killed_are_listed(self):
+        folder = self.folder / "long"
+        process = subprocess.Popen([BINARY, "run", self.config, "--out", folder, "-o", "train.steps=10000000", "-q"])
+        self.addCleanup(process.kill)
+        while not (folder / "metrics.jsonl").exists() or not (folder / "metrics.jsonl").read_text().count("\n"):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        row = json.loads(run("runs", self.folder, "--json").stdout)["runs"][0]
+        self.assertEqual(row["status"], "running")
+        self.assertGreaterEqual(row["steps"], 1)
+        self.assertIsNone(process.poll())  # being looked at disturbs no run
+        process.kill()
+        process.wait()
+        self.assertRegex(run("runs", self.folder).stdout, rf"{re.escape(str(folder))} +killed ")
+        self.assert_one_line_error(run("show", folder), 1, "it was killed after step", "no report")
+
+    def test_a_report_is_shown_as_json_and_by_its_layers(self):
+        self.train("out", "-o", "train.steps=4", "-o", "output.save=false", "-o", "output.per_op=true")
+        self.assertEqual(json.loads(run("show", self.folder / "out", "--json").stdout), self.report("out"))
+        head, *layers, rest = run("show", self.folder / "out", "--ops", "3").stdout.splitlines()
+        self.assertTrue(head.startswith("op "), head)
+        self.assertEqual(len(layers), 3)
+        self.assertRegex(layers[0], r" \d+ % of (arithmetic|memory)$")
+        self.assertRegex(rest, r"^and \d+ nodes that are faster$")
+        self.train("plain", "-o", "train.steps=2", "-o", "output.save=false")
+        self.assert_one_line_error(run("show", self.folder / "plain", "--ops", "3"), 1, "-o output.per_op=true")
+
+    def test_a_batch_larger_than_the_data_is_refused_before_anything_is_searched(self):
+        result = run("run", self.config, "--out", self.folder / "large", "-o", "data.batch_size=1000", "--progress", "plain")
+        self.assert_one_line_error(result, 2, "320")
+        self.assertNotIn("implementations", result.stderr)
+
+    def test_other_programs_are_seen_to_take_the_cores(self):
+        with busy_cores():
+            result = self.train("busy", "-o", "train.steps=300", "-o", "output.save=false")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        others = self.report("busy")["environment"]["noise"]["others"]
+        self.assertGreater(others["cores"], 0.4 * others["usable_cores"])
+        self.assertRegex(result.stdout, r"(?m)^load +other programs kept [\d.]+ of \d+ cores busy")
 
     def test_a_training_in_phases_reports_each(self):
         config = self.folder / "phases.yaml"

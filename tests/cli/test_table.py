@@ -152,6 +152,16 @@ class Table(ProgramTest):
         for title in ("Loss", "Learning rate", "Throughput", "Memory", "Time of each op in a step", "Configuration"):
             self.assertIn(f"<h2>{title}</h2>", text)
         self.assertIn(">train.optimizer.weight_decay</td>", text)
+        self.assertIn("<title>ptrain: one</title>", text)
+        figures = re.findall(r"<div><b>(.*?)</b><span>(.*?)</span></div>", text)
+        self.assertEqual(figures[0], ("ok", "after 60 of 60 steps"))
+        self.assertEqual([name for _, name in figures[1:]],
+                         ["top-1 in the last evaluation", "sequences/s, samples over time", "memory at its peak"])
+        changed = re.search(r"<h2>Settings that differ from the defaults</h2>.*?</table>", text, re.S)[0]
+        self.assertIn(">train.steps</td>", changed)
+        self.assertNotIn(">output.save</td>", changed)
+        self.assertIn("<details><summary>All settings</summary>", text)
+        self.assertRegex(text, r'style="background:color-mix\(in srgb,var\(--s0\) \d+%,transparent\)">\d+</td>')
         lines = [json.loads(line) for line in (self.folder / "runs/one/metrics.jsonl").read_text().splitlines()]
         self.assertTrue(all(line["memory_bytes"] > 1 << 20 for line in lines if "step_ms" in line))
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/html/drawing.h"
+#include "core/analysis/op_times.h"
 
 #include <cmath>
 #include <optional>
@@ -87,10 +88,6 @@ struct RooflinePoint {
   std::string label;
   double intensity = 0;  // operations per byte
   double rate = 0;       // operations per second
-};
-struct Roof {
-  double peak = 0;                  // operations per second
-  std::optional<double> bandwidth;  // bytes per second
 };
 /// Rates over intensities, both logarithmic, with the roofline; series by order, those after the eighth share a style.
 Drawing roofline_chart(const std::vector<RooflinePoint>& points, const Roof& roof, const std::string& description);

@@ -22,8 +22,12 @@ std::string format_cell(const HtmlColumn& column, const HtmlCell& cell) {
   const std::string picture =
       cell.picture.empty() ? "" : fmt::format("<img alt=\"\" src=\"{}\">", escaped(cell.picture));
   const std::string text = picture + allow_breaks(cell.text);
-  return fmt::format("<td data-title=\"{}\"{}{}>{}</td>", escaped(column.title), column.numeric ? " class=\"n\"" : "",
-                     cell.tip.empty() ? "" : fmt::format(" title=\"{}\"", escaped(cell.tip)),
+  const std::string shade =
+      cell.shade > 0
+          ? fmt::format(" style=\"background:color-mix(in srgb,var(--s0) {:.0f}%,transparent)\"", 60 * cell.shade)
+          : "";
+  return fmt::format("<td data-title=\"{}\"{}{}{}>{}</td>", escaped(column.title), column.numeric ? " class=\"n\"" : "",
+                     cell.tip.empty() ? "" : fmt::format(" title=\"{}\"", escaped(cell.tip)), shade,
                      cell.link.empty() ? text : fmt::format("<a href=\"{}\">{}</a>", escaped(cell.link), text));
 }
 
@@ -39,6 +43,18 @@ std::string page_document(const std::string& title, const std::string& content) 
 
 std::string paragraph(const std::string& text, const char* attributes) {
   return text.empty() ? "" : fmt::format("<p{}>{}</p>\n", attributes, escaped(text));
+}
+
+std::string large_figures(const std::vector<LargeFigure>& figures) {
+  std::string content;
+  for (const LargeFigure& figure : figures) {
+    content += fmt::format("<div><b>{}</b><span>{}</span></div>\n", escaped(figure.value), escaped(figure.name));
+  }
+  return fmt::format("<div class=\"large\">\n{}</div>\n", content);
+}
+
+std::string folded(const std::string& title, const std::string& content) {
+  return content.empty() ? "" : fmt::format("<details><summary>{}</summary>\n{}</details>\n", escaped(title), content);
 }
 
 std::string table_section(const HtmlTable& table) {

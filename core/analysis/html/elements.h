@@ -18,6 +18,7 @@ struct HtmlCell {
   std::string link;          // may be empty
   std::string tip;           // tooltip
   std::string picture = {};  // before the text: a data URI
+  double shade = 0;          // of the background, from 0 to 1
 
   HtmlCell(std::string shown, std::string to = "", std::string tooltip = "")
       : text(std::move(shown)), link(std::move(to)), tip(std::move(tooltip)) {}
@@ -33,6 +34,13 @@ std::string table_section(const HtmlTable& table);
 std::string figure_section(const Figure& figure);
 /// A whole HTML document around the content of its body, with the style sheet.
 std::string page_document(const std::string& title, const std::string& content);
+/// A few figures in large type, each above its name.
+struct LargeFigure {
+  std::string value, name;
+};
+std::string large_figures(const std::vector<LargeFigure>& figures);
+/// Content that opens when its title is clicked; empty for empty content.
+std::string folded(const std::string& title, const std::string& content);
 /// A paragraph element; empty for an empty text.
 std::string paragraph(const std::string& text, const char* attributes = "");
 

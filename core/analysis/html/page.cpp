@@ -94,10 +94,12 @@ std::string html_page(std::span<const RunSet> sets, const Table& table, const fs
     rest += html::classification_section(*run->report) + html::mistakes_section(*run) + html::op_section(*run->report) +
             html::configuration_section(*run->report);
   }
+  const MeasuredRun* const single = html::single_run(sets);
+  const std::string head = format_heading(sets) + (single == nullptr ? "" : html::headline(*single->report));
   const std::string rows = format_table(table, from);
   const bool table_first = table.rows.size() <= few_rows;
-  return html::page_document("ptrain benchmark", format_heading(sets) + (table_first ? rows : "") + figures + rest +
-                                                     (table_first ? "" : rows));
+  return html::page_document(single == nullptr ? "ptrain benchmark" : "ptrain: " + sets[0].cases[0].name,
+                             head + (table_first ? rows : "") + figures + rest + (table_first ? "" : rows));
 }
 
 }  // namespace ptrain

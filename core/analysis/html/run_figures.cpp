@@ -1,11 +1,11 @@
 #include "core/analysis/html/run_figures.h"
 
 #include "core/analysis/html/curve_figures.h"
+#include "core/analysis/op_times.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 namespace ptrain::html {
 namespace {
@@ -133,6 +133,11 @@ Figure roofline(const Report& report) {
   figure.notes.emplace_back(
       roof->bandwidth ? "The line shows the peak and the memory bandwidth measured on this device."
                       : "The line shows the peak measured on this device; its memory bandwidth was not measured.");
+  if (roof->raised) {
+    figure.notes.emplace_back(
+        "An op reached more: the line is raised to it. Its data fit in caches, or the machine was busy when its rates "
+        "were measured.");
+  }
   return figure;
 }
 
@@ -158,42 +163,6 @@ std::vector<Figure> run_figures(const MeasuredRun& run) {
       roofline(report)};
   std::erase_if(figures, [](const Figure& figure) { return figure.panels.empty(); });
   return figures;
-}
-
-std::vector<OpTime> op_times(const Report& report) {
-  std::map<std::string, OpTime> by_op;
-  for (const KernelReport& kernel : report.kernels) {
-    if (kernel.calls == 0 || kernel.milliseconds <= 0) continue;
-    OpTime& op = by_op[kernel.op];
-    op.op = kernel.op;
-    op.milliseconds += kernel.milliseconds / static_cast<double>(kernel.calls);
-    op.flops += kernel.flops;
-    op.bytes += kernel.bytes;
-  }
-  std::vector<OpTime> ops;
-  for (const auto& [name, op] : by_op) ops.push_back(op);
-  std::sort(ops.begin(), ops.end(), [](const OpTime& a, const OpTime& b) { return a.milliseconds > b.milliseconds; });
-  return ops;
-}
-
-std::optional<Roof> make_roofline(const Report& report) {
-  Roof roof;
-  const std::optional<DeviceRates>& rates = report.environment.rates;
-  if (rates) roof.bandwidth = rates->memory_bandwidth;
-  if (report.utilization && report.utilization->peak_flops) {
-    roof.peak = *report.utilization->peak_flops;
-  } else if (rates) {
-    const std::string& dtype = report.amp.dtype;
-    const PrecisionRates& precision = dtype == "bf16" ? rates->bf16 : dtype == "fp16" ? rates->fp16 : rates->fp32;
-    roof.peak = std::max(precision.product.value_or(0), precision.convolution.value_or(0));
-  }
-  if (roof.peak <= 0) return std::nullopt;
-  return roof;
-}
-
-std::optional<double> least_milliseconds(const OpTime& op, const Roof& roof) {
-  if (!roof.bandwidth) return std::nullopt;
-  return 1e3 * std::max(op.flops / roof.peak, op.bytes / *roof.bandwidth);
 }
 
 }  // namespace ptrain::html

@@ -1,7 +1,8 @@
 #include "core/analysis/html/run_page.h"
 
 #include "core/analysis/html/elements.h"
-#include "core/analysis/html/run_figures.h"
+#include "core/analysis/op_times.h"
+#include "core/config/keys.h"
 #include "core/report/json_file.h"
 
 #include <fmt/format.h>
@@ -23,6 +24,26 @@ void add_keys(HtmlTable& table, const std::string& path, const json& value) {
 }
 
 }  // namespace
+
+std::string headline(const Report& report) {
+  std::vector<LargeFigure> figures{
+      {std::string(to_string(report.status)),
+       fmt::format("after {} of {} steps", report.progress.steps, report.progress.planned_steps)}};
+  const MetricValue* const metric = report.evaluation ? report.evaluation->primary() : nullptr;
+  if (metric != nullptr && metric->value) {
+    figures.push_back({metric->value_text(*metric->value), metric->title + " in the last evaluation"});
+  }
+  if (report.throughput) {
+    figures.push_back(
+        {fmt::format("{:.4g}", report.throughput->value), report.throughput->unit + ", samples over time"});
+  }
+  const std::int64_t peak = report.memory.measured_peak_bytes.value_or(report.memory.planned_peak_bytes);
+  if (peak > 0) {
+    figures.push_back({fmt::format("{} MiB", peak >> 20),
+                       report.memory.measured_peak_bytes ? "memory at its peak" : "memory planned"});
+  }
+  return large_figures(figures);
+}
 
 std::string op_section(const Report& report) {
   HtmlTable table{"Time of each op in a step",
@@ -63,7 +84,11 @@ std::string classification_section(const Report& report) {
     crossed.columns.push_back({one.name, true});
     std::vector<HtmlCell>& row = crossed.rows.emplace_back();
     row.emplace_back(one.name);
-    for (const ClassReport& answer : classes) row.emplace_back(std::to_string(counts[{one.name, answer.name}]));
+    for (const ClassReport& answer : classes) {
+      const std::int64_t count = counts[{one.name, answer.name}];
+      row.emplace_back(std::to_string(count));
+      if (one.samples > 0) row.back().shade = static_cast<double>(count) / static_cast<double>(one.samples);
+    }
   }
   return table_section(each) + (classes.size() <= most_crossed ? table_section(crossed) : std::string{});
 }
@@ -73,12 +98,15 @@ std::string configuration_section(const Report& report) {
   for (const auto& [name, state] : report.flags) {
     flags.rows.push_back({name, to_text(state.requested), to_text(state.effective), state.reason});
   }
+  HtmlTable changed{"Settings that differ from the defaults", {{"Key"}, {"Value"}}, {}};
+  const json work = describe_changed_work(restore_config(report));
+  for (const auto& [key, value] : work.items()) changed.rows.push_back({key, to_text(value)});
   HtmlTable keys{"Configuration", {{"Key"}, {"Value"}}, {}};
   add_keys(keys, "", report.config);
   std::string notes;
   for (const std::string& note : report.notes) notes += paragraph(note, " class=\"note\"");
   if (!report.message.empty()) notes += paragraph(fmt::format("{}: {}", to_string(report.status), report.message));
-  return notes + table_section(flags) + table_section(keys);
+  return notes + table_section(flags) + table_section(changed) + folded("All settings", table_section(keys));
 }
 
 }  // namespace ptrain::html

@@ -26,6 +26,10 @@ figure{margin:0;min-width:0}
 figcaption{font-size:13px;font-weight:600;margin-bottom:6px;overflow-wrap:anywhere}
 .two{grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr))}
 .note{font-size:13px}
+.large{display:grid;gap:12px;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));margin:14px 0}
+.large b{display:block;font-size:26px;line-height:1.2;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
+.large span{color:var(--soft);font-size:13px}
+summary{cursor:pointer;margin:16px 0 0;color:var(--soft)}
 table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:6px 12px 6px 0;border-bottom:1px solid var(--grid);vertical-align:top}
 td:first-child{overflow-wrap:anywhere;min-width:17em}

@@ -44,6 +44,7 @@ void StepTimer::start(std::int64_t planned, std::int64_t warmup) {
 
 void StepTimer::begin() {
   if (sensor_watch_) sensor_watch_->start();
+  if (!ranks_.several() || ranks_.communicator()->transport().engine() == "threads") load_watch_.emplace();
   if (ranks_.several()) exchanged_before_ = ranks_.communicator()->times();
 }
 
@@ -78,6 +79,7 @@ void StepTimer::add(const TrainObserver::Step& step, std::span<const RankStep> b
 
 void StepTimer::end(Collectives* gradients, Backend& backend, std::int64_t bucket_bytes) {
   if (sensor_watch_) figures_.gpu = sensor_watch_->stop();
+  if (load_watch_) figures_.other_load = load_watch_->measure();
   if (figures_.set_up_steps > 0) {
     observer_.on_note(fmt::format("left out of the timing: {} that set up a plan for batches of a new shape",
                                   counted(figures_.set_up_steps, "step")));

@@ -1,6 +1,7 @@
 // Times a run's steps: selects those that count, and takes measurements alongside them.
 #pragma once
 
+#include "core/base/machine_load.h"
 #include "core/exec/backend.h"
 #include "core/runtime/feeder.h"
 #include "core/train/measure/sensor_watch.h"
@@ -52,6 +53,7 @@ struct MeasuredSteps {
   std::vector<RankTotals> ranks;                       // by rank
   std::optional<Exchanged> exchanged;                  // with several ranks, after the timer ended
   std::optional<GpuReport> gpu;                        // rank 0's
+  std::optional<OtherLoad> other_load;                 // where all ranks are of one process
 };
 
 class StepTimer {
@@ -77,8 +79,9 @@ class StepTimer {
   Ranks& ranks_;
   TrainObserver& observer_;
   std::unique_ptr<SensorWatch> sensor_watch_;  // null: no sensors
-  ExchangeTimes exchanged_before_;             // before the measured steps
-  std::int64_t steps_ = 0;                     // steps so far, measured or not
+  std::optional<LoadWatch> load_watch_;
+  ExchangeTimes exchanged_before_;  // before the measured steps
+  std::int64_t steps_ = 0;          // steps so far, measured or not
   MeasuredSteps figures_;
 };
 

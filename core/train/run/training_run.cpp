@@ -131,8 +131,8 @@ class TrainingRun {
     trainer_.emplace(config_, config_hash(config_), *workload_.backend, *workload_.model, *workload_.training,
                      workload_.evaluation.get(), is_main() ? observer_ : silent_, communicator_);
     trainer_->check_memory();
-    trainer_->compile();
-    trainer_->prepare(use_);
+    trainer_->compile(use_);
+    trainer_->prepare();
     if (communicator_ == nullptr) return;
     prepared_ = report_;
     fill_report(prepared_, config_, workload_.backend->kernels(), *workload_.model, trainer_->result());

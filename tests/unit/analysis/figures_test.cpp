@@ -216,12 +216,12 @@ TEST(RunFigures, PutOpsUnderTheRoofline) {
   report.environment.rates.emplace().memory_bandwidth = 1e11;
   report.kernels = {
       {"conv2d", "a", "", 10, 20, 1e9, 1e7}, {"conv2d", "b", "", 10, 20, 1e9, 1e7}, {"copy", "c", "", 10, 10, 0, 5e7}};
-  const std::vector<html::OpTime> ops = html::op_times(report);
+  const std::vector<OpTime> ops = op_times(report);
   ASSERT_EQ(ops.size(), 2U);
   EXPECT_EQ(ops[0].op, "conv2d");
   EXPECT_DOUBLE_EQ(ops[0].milliseconds, 4);
-  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[0], *html::make_roofline(report)), 2);
-  EXPECT_DOUBLE_EQ(*html::least_milliseconds(ops[1], *html::make_roofline(report)), 0.5);
+  EXPECT_DOUBLE_EQ(*least_milliseconds(ops[0], *make_roofline(report)), 2);
+  EXPECT_DOUBLE_EQ(*least_milliseconds(ops[1], *make_roofline(report)), 0.5);
   const std::string section = html::op_section(report);
   EXPECT_NE(section.find(">50 %<"), std::string::npos) << section;
   MeasuredRun run = example_run("one", 0, 10);
@@ -232,6 +232,21 @@ TEST(RunFigures, PutOpsUnderTheRoofline) {
   ASSERT_NE(roofline, figures.end());
   expect_text_inside(roofline->panels.at(0).drawing);
   EXPECT_EQ(texts(roofline->legend), (std::vector<std::string>{"conv2d: 80.0 %"}));
+}
+
+TEST(RunFigures, KeepTheRooflineAboveWhatAnOpReached) {
+  Report report = example_report(10);
+  report.utilization.emplace().peak_flops = 1e10;
+  report.environment.rates.emplace().memory_bandwidth = 1e9;
+  report.kernels = {{"conv2d", "a", "", 10, 20, 1e9, 1e7}, {"copy", "c", "", 10, 10, 0, 5e7}};
+  const std::optional<Roof> roof = make_roofline(report);
+  ASSERT_TRUE(roof);
+  EXPECT_TRUE(roof->raised);
+  EXPECT_DOUBLE_EQ(roof->peak, 5e11);
+  EXPECT_DOUBLE_EQ(roof->bandwidth.value(), 5e10);
+  for (const OpTime& op : op_times(report)) {
+    EXPECT_LE(least_milliseconds(op, *roof).value(), op.milliseconds * 1.000001) << op.op;
+  }
 }
 
 TEST(Figures, EscapeNamesInSvgAndPdf) {

@@ -70,6 +70,8 @@ TEST(Progress, ClockText) {
   EXPECT_EQ(clock_text(41.6), "42 s");
   EXPECT_EQ(clock_text(59.9), "1:00");
   EXPECT_EQ(clock_text(7384), "2:03:04");
+  EXPECT_EQ(clock_text(86399.2), "23:59:59");
+  EXPECT_EQ(clock_text(3 * 86400 + 5 * 3600 + 1800), "3 d 5 h");
 }
 
 TEST(Progress, IsPlainLinesInAFile) {
