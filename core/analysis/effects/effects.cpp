@@ -31,37 +31,6 @@ struct Cell {
 /// Weights of cells' means.
 using Contrast = std::map<std::size_t, double>;
 
-/// How a response is measured; for accuracy, by which metric.
-struct Measure {
-  Response response = Response::throughput;
-  SpeedEstimator estimator = SpeedEstimator::typical_step;
-  std::optional<MetricInfo> metric = {};
-
-  bool in_points() const { return response == Response::accuracy && metric && metric->is_bounded(); }
-};
-
-std::optional<double> find_value(const MeasuredRun& run, const Measure& measure) {
-  const RunFigures& figures = *run.record.figures;
-  switch (measure.response) {
-    case Response::throughput:
-      return std::log(estimate_speed(figures, measure.estimator));
-    case Response::memory:
-      return std::log(static_cast<double>(std::max<std::int64_t>(1, figures.memory_bytes)));
-    case Response::time_to_accuracy:
-      return figures.time_to_accuracy ? std::optional(std::log(*figures.time_to_accuracy)) : std::nullopt;
-    case Response::accuracy:
-      break;
-  }
-  const MetricValue* primary = find_primary_metric(run);
-  if (primary == nullptr || primary->name != measure.metric->name) return std::nullopt;
-  return measure.in_points() ? *primary->value : std::log(std::max(*primary->value, 1e-9));
-}
-
-/// Converts a change for display: percent for a logarithm, points for a metric of at most 1.
-double to_display_unit(double change, const Measure& measure) {
-  return 100 * (measure.in_points() ? change : std::expm1(change));
-}
-
 class Factorial {
  public:
   explicit Factorial(const RunSet& runs) : runs_(runs) {
@@ -77,13 +46,13 @@ class Factorial {
   const std::vector<Cell>& cells() const { return cells_; }
 
   /// Fills the cells with one response of the good runs; cases without a value are left out.
-  void measure(const Measure& measure) {
+  void measure(const ResponseMeasure& measure) {
     cells_.clear();
     for (const MeasuredCase& item : runs_.cases) {
       Cell cell;
       cell.levels = find_levels(item);
       for (const MeasuredRun* run : measure.response == Response::throughput ? item.good() : item.ended()) {
-        const auto value = find_value(*run, measure);
+        const auto value = find_response_value(*run, measure);
         if (!value) continue;
         cell.values.push_back(*value);
         cell.rounds.push_back(run->record.repeat);
@@ -283,41 +252,27 @@ class EffectFinder {
       counting_variance += weight * weight * cell.own_variance;
     }
     Interval interval;
-    interval.estimate = to_display_unit(estimate, measure_);
+    interval.estimate = measure_.to_display_unit(estimate);
     if (noise_.freedom == 0 && !counted_) return interval;
     constexpr double part = (1 + interval_confidence) / 2;
     const double runs =
         noise_.freedom == 0 ? 0 : student_quantile(part, noise_.freedom) * std::sqrt(noise_.variance * run_parts);
     const double reach = std::hypot(runs, normal_quantile(part) * std::sqrt(counting_variance));
-    interval.lower = to_display_unit(std::min(mean - reach, estimate), measure_);
-    interval.upper = to_display_unit(std::max(mean + reach, estimate), measure_);
+    interval.lower = measure_.to_display_unit(std::min(mean - reach, estimate));
+    interval.upper = measure_.to_display_unit(std::max(mean + reach, estimate));
     interval.bounded = true;
     return interval;
   }
 
   Factorial factorial_;
   std::set<std::int64_t> seeds_;
-  Measure measure_;       // of the current response
-  RunNoise noise_;        // likewise
-  bool counted_ = false;  // intervals cover the evaluation's own error only
+  ResponseMeasure measure_;  // of the current response
+  RunNoise noise_;           // likewise
+  bool counted_ = false;     // intervals cover the evaluation's own error only
   EffectsReport report_;
 };
 
 }  // namespace
-
-std::string_view to_string(Response response) {
-  switch (response) {
-    case Response::throughput:
-      return "throughput";
-    case Response::memory:
-      return "memory";
-    case Response::time_to_accuracy:
-      return "time to accuracy";
-    case Response::accuracy:
-      break;
-  }
-  return "accuracy";
-}
 
 EffectsReport find_effects(const RunSet& runs) { return EffectFinder(runs).find(); }
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include "core/analysis/intervals.h"
-#include "core/analysis/run_set.h"
-#include "core/analysis/speed.h"
+#include "core/analysis/response.h"
 #include "core/report/metric.h"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,12 +12,6 @@
 
 namespace ptrain {
 
-enum class Response { throughput, memory, accuracy, time_to_accuracy };
-/// In the order of display.
-inline constexpr std::array all_responses{Response::throughput, Response::memory, Response::accuracy,
-                                          Response::time_to_accuracy};
-/// "throughput", "memory", "accuracy", "time to accuracy"
-std::string_view to_string(Response response);
 struct Effect {
   Response response = Response::throughput;
   std::string unit = "%";            // of the interval; "points" for a metric of at most 1
