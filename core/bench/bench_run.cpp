@@ -16,16 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Last line of a log with content, for a run that left no report.
-std::string find_last_line(const fs::path& log) {
-  std::string last;
-  std::istringstream lines(read_file(log));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) last = line;
-  }
-  return last.starts_with("error: ") ? last.substr(7) : last;
-}
-
 std::vector<std::string> make_arguments(const BenchRun& run) {
   std::vector<std::string> words = {"run", run.config.string()};
   for (const Override& item : run.overrides) {
@@ -90,6 +80,15 @@ BenchProgram bench_program(const fs::path& path) {
   return program;
 }
 
+std::string find_last_line(const fs::path& log) {
+  std::string last;
+  std::istringstream lines(read_file(log));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) last = line;
+  }
+  return last.starts_with("error: ") ? last.substr(7) : last;
+}
+
 BenchRun make_bench_run(const Suite& suite, const BenchCase& item, std::int64_t repeat) {
   BenchRun run;
   run.config = suite.config;
@@ -121,7 +120,7 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
       run_child(own ? program.path : "/bin/sh",
                 own ? make_arguments(run)
                     : std::vector<std::string>{"-c", fill_run_placeholders(run.command, record, run.folder).text},
-                log, run.timeout_seconds, stopped, run.environment);
+                log, run.timeout_seconds, stopped, run.environment, run.command.folder);
   if (child.end == ChildResult::End::stopped) {
     fs::remove_all(run.folder, error);
     return std::nullopt;

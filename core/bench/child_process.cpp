@@ -44,14 +44,14 @@ std::vector<char*> make_pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
-[[noreturn]] void execute(const char* program, char* const* arguments, char* const* environment, int log,
-                          pid_t parent) {
+[[noreturn]] void execute(const char* program, char* const* arguments, char* const* environment, int log, pid_t parent,
+                          const char* folder) {
   setpgid(0, 0);
   unblock_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nothing = open("/dev/null", O_RDONLY);
-  const bool ready = getppid() == parent && nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 &&
-                     dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
+  const bool ready = getppid() == parent && (*folder == '\0' || chdir(folder) == 0) && nothing >= 0 &&
+                     dup2(nothing, STDIN_FILENO) >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
   if (ready) execve(program, arguments, environment);
   _exit(cannot_start);
 }
@@ -75,7 +75,7 @@ bool has_ended(pid_t child, int& status, rusage& usage) {
 
 ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                       const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped,
-                      const std::map<std::string, std::string>& environment) {
+                      const std::map<std::string, std::string>& environment, const std::filesystem::path& folder) {
   const std::string name = program.string();
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), name);
@@ -86,7 +86,7 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   if (log_file < 0) fail("{}: cannot be written: {}", log.string(), std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) execute(name.c_str(), argv.data(), envp.data(), log_file, parent);
+  if (child == 0) execute(name.c_str(), argv.data(), envp.data(), log_file, parent, folder.c_str());
   close(log_file);
   if (child < 0) fail("a run cannot be started: {}", std::strerror(errno));
   setpgid(child, child);  // in the parent too, to avoid a race

@@ -19,11 +19,12 @@ struct ChildResult {
 };
 
 /// Starts `program` with `arguments` as the leader of its own process group, with standard output and error written to
-/// `log` and `environment` added to this process's, and waits. After `timeout_seconds`, or when `stopped` returns true,
-/// the group gets SIGTERM and, five seconds later, SIGKILL. The child dies with its parent. Throws Error{failed} when
-/// it cannot be started.
+/// `log`, `environment` added to this process's and `folder` (empty: this process's) as its working folder, and waits.
+/// After `timeout_seconds`, or when `stopped` returns true, the group gets SIGTERM and, five seconds later, SIGKILL.
+/// The child dies with its parent. Throws Error{failed} when it cannot be started.
 ChildResult run_child(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                       const std::filesystem::path& log, double timeout_seconds, const std::function<bool()>& stopped,
-                      const std::map<std::string, std::string>& environment = {});
+                      const std::map<std::string, std::string>& environment = {},
+                      const std::filesystem::path& folder = {});
 
 }  // namespace ptrain

@@ -113,7 +113,8 @@ void check_command(const BenchCommand& command, const std::string& where) {
 
 void set_command_figures(RunRecord& record, const BenchCommand& command, const SteadyRule& rule, const fs::path& folder,
                          const fs::path& output) {
-  const CommandMetric metric = parse_command_metric(command.metric, "metric");
+  CommandMetric metric = parse_command_metric(command.metric, "metric");
+  if (!metric.file.empty()) metric.file = command.folder / metric.file;
   if (metric.source == CommandMetric::Source::report) {
     copy_report(metric.file, folder);
     return set_report_figures(record, rule, folder);

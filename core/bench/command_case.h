@@ -13,6 +13,7 @@ struct BenchCommand {
   std::string text;    // for /bin/sh; empty: none
   std::string metric;  // see CommandMetric
   std::string unit;    // "images/s" of a rate; "s", "ms" or "us" of a time; empty: as the metric names it
+  std::filesystem::path folder = {};  // where it runs and its metric's file is; empty: this process's
 };
 
 /// Whether the command or its metric contains {NAME}.
