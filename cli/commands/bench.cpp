@@ -10,11 +10,13 @@
 #include "cli/view/event_log.h"
 #include "core/analysis/effects/effects.h"
 #include "core/analysis/fingerprint.h"
+#include "core/analysis/published.h"
 #include "core/analysis/run_set.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/base/standard_streams.h"
 #include "core/bench/per_device.h"
+#include "core/bench/sweep_identity.h"
 
 #include <fmt/format.h>
 
@@ -36,6 +38,8 @@ struct BenchOptions {
   std::string program;
   std::int64_t repeats = 0;
   std::int64_t seeds = 0;
+  std::optional<double> published;
+  std::int64_t published_seeds = 1;
   double timeout_seconds = 0;
   bool per_device = false;
   bool fresh = false;
@@ -93,6 +97,11 @@ Suite make_suite(const BenchOptions& options) {
   if (options.timeout_seconds > 0) suite.timeout_seconds = options.timeout_seconds;
   if (options.repeats > 0) suite.repeats = options.repeats;
   if (options.seeds > 0) vary_seeds(suite, options.seeds);
+  for (BenchCase& item : suite.cases) {
+    if (options.published) item.published = {*options.published, options.published_seeds};
+    if (!item.published || suite.vary_seed) continue;
+    fail_usage("bench: a published value is compared with several training seeds: --seeds N, or vary_seed: true");
+  }
   if (suite.confidence && suite.confidence->most_repeats < suite.repeats) suite.confidence.reset();
   return suite;
 }
@@ -103,6 +112,27 @@ Suite expand_to_gpus(const Suite& suite) {
   }
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return on_each_device(suite, cuda::cuda_info().devices.size(), visible == nullptr ? "" : visible);
+}
+
+/// Says which difference from a published value the seeds will find, in what earlier runs of the folder show of them.
+void announce_power(const Suite& suite, const std::filesystem::path& folder) {
+  RunSet earlier;
+  if (has_records(folder)) earlier = load_runs(folder.string());
+  for (const BenchCase& item : suite.cases) {
+    if (!item.published || suite.repeats < 2) continue;
+    const double factor = find_detectable_difference(suite.repeats, item.published->seeds);
+    std::string line = fmt::format(
+        "{}: {} seeds find a difference from the published {:g} of {:.1f} times the deviation "
+        "between seeds in 80 % of cases",
+        item.name, suite.repeats, item.published->value, factor);
+    if (const MeasuredCase* known = earlier.find(item.name)) {
+      const PublishedComparison seen = compare_with_published(known->ended(), *item.published);
+      if (seen.seeds > 1) {
+        line += fmt::format(": {} after {} earlier seeds", seen.metric->value_text(factor * seen.stdev), seen.seeds);
+      }
+    }
+    print_error_line("note: " + line);
+  }
 }
 
 /// Reports the cases without a good run, one line each. Returns the number of good cases.
@@ -156,6 +186,7 @@ void bench(const BenchOptions& options) {
   sweep.stopped = [] { return SignalGuard::received() != 0; };
 
   for (const std::string& line : shortages(suite)) print_error_line("note: " + line);
+  announce_power(suite, sweep.folder);
   const auto view = make_bench_view(suite, parse_view_style(options));
   if (!run_sweep(suite, program, sweep, *view)) {
     throw Error(
@@ -168,6 +199,11 @@ void bench(const BenchOptions& options) {
   complain_about_load(runs);
   if (options.prints_results()) {
     if (good > 1) fmt::print("{}", effects_text(find_effects(runs)));
+    for (const MeasuredCase& item : runs.cases) {
+      if (!item.published) continue;
+      fmt::print("{}: {}\n", item.name,
+                 published_text(compare_with_published(item.ended(), *item.published), *item.published));
+    }
     fmt::print("records: {}\n", sweep.folder.string());
   }
   if (!options.log.empty()) print_event("end", {{"good_cases", good}, {"records", sweep.folder.string()}});
@@ -208,6 +244,11 @@ void add_bench_command(CLI::App& program) {
                    "run each case with this many training seeds: accuracy then has mean and spread")
       ->check(CLI::Range(2, 1000))
       ->excludes(repeats);
+  CLI::Option* published = command->add_option(
+      "--published", options->published, "primary metric that others reached: the mean over seeds is compared with it");
+  command->add_option("--published-seeds", options->published_seeds, "seeds of which the published value is the mean")
+      ->check(CLI::Range(1, 1000))
+      ->needs(published);
   command->add_option("--timeout", options->timeout_seconds, "time limit of a run in seconds, overriding the suite's")
       ->check(CLI::Range(0.1, 1e6));
   command->add_flag("--per-device", options->per_device,

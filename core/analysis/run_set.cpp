@@ -95,7 +95,7 @@ void add(RunSet& set, MeasuredRun run, const std::string& case_name) {
 
 void load_benchmark(RunSet& set) {
   set.suite = read_document<SuiteRecord>(set.path / "suite.json");
-  for (const SuiteCase& item : set.suite->cases) set.cases.push_back({item.name, {}});
+  for (const SuiteCase& item : set.suite->cases) set.cases.push_back({item.name, {}, item.published});
   if (!fs::is_directory(set.path / "runs")) return;
   for (const fs::path& file : list_files(set.path / "runs")) {
     if (file.filename() != "record.json") continue;

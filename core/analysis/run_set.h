@@ -24,10 +24,22 @@ struct MeasuredRun {
 /// Lines of the metrics.jsonl in the folder of a run's report.json; empty without one.
 std::vector<MetricsLine> read_metrics(const MeasuredRun& run);
 
+/// The value of a primary metric that others published.
+struct PublishedValue {
+  double value = 0;
+  std::int64_t seeds = 1;  // of which it is the mean
+
+  void describe(Fields& field) {
+    field.any_sign("value", value, "of the primary metric");
+    field("seeds", seeds, "training seeds of which it is the mean");
+  }
+};
+
 /// All runs of one case, by repeat.
 struct MeasuredCase {
   std::string name;
   std::vector<MeasuredRun> runs;
+  std::optional<PublishedValue> published = {};
 
   /// Runs that ended well and were measured.
   std::vector<const MeasuredRun*> good() const;
@@ -56,6 +68,7 @@ struct SuiteCase {
   nlohmann::json settings = nlohmann::json::object();
   std::string config_hash;
   nlohmann::json work = nullptr;  // null in older ones
+  std::optional<PublishedValue> published = {};
 
   void describe(Fields& field) {
     field("name", name, "");
@@ -63,6 +76,7 @@ struct SuiteCase {
     field.any("settings", settings, "object", "keys that define the case, with their values");
     field("config_hash", config_hash, "");
     field.maybe_any("work", work, "object", "keys that define its work and differ from the defaults");
+    field.maybe("published", published, "what others reached; absent: not given");
   }
 };
 

@@ -1,5 +1,6 @@
 #include "core/analysis/table.h"
 
+#include "core/analysis/published.h"
 #include "core/analysis/quality.h"
 #include "core/analysis/run_list.h"
 #include "core/analysis/speed.h"
@@ -188,6 +189,20 @@ TableCell accuracy_cell(const Source& source) {
   return cell;
 }
 
+/// "0.7613: within": the published value, and where it lies beside the seeds' interval.
+TableCell published_cell(const Source& source) {
+  if (!source.item.published) return nothing();
+  const PublishedComparison comparison = compare_with_published(source.ended, *source.item.published);
+  TableCell cell;
+  cell.value = source.item.published->value;
+  cell.runs = comparison.seeds;
+  cell.text = fmt::format("{:g}: {}", source.item.published->value, to_string(comparison.agreement));
+  if (!comparison.metric) return cell;
+  cell.unit = comparison.metric->unit;
+  if (comparison.agreement != Agreement::unknown) cell.lower = comparison.lower, cell.upper = comparison.upper;
+  return cell;
+}
+
 /// Over the runs that reached the target.
 TableCell time_to_accuracy_cell(const Source& source) {
   std::vector<double> seconds;
@@ -275,6 +290,7 @@ const std::vector<ColumnMaker>& makers() {
       {{"step", "Step, p50 / p99", true, true}, step_cell},
       {{"memory", "Peak memory", true, true}, memory_cell},
       {{"accuracy", "Accuracy", true, true}, accuracy_cell},
+      {{"published", "Published", true, true}, published_cell},
       {{"time_to_accuracy", "Time to accuracy", true, true}, time_to_accuracy_cell},
       {{"mfu", "Of peak FLOP/s", true}, mfu_cell},
       {{"datasheet", "Of the data sheet's", true}, datasheet_cell},
@@ -347,7 +363,11 @@ std::string default_columns() { return "run,precision,batch,speed,step,memory,ac
 Table make_table(std::span<const RunSet> sets, const std::string& columns) {
   Table table;
   std::vector<const ColumnMaker*> chosen;
-  std::istringstream names(columns);
+  const bool published = std::any_of(sets.begin(), sets.end(), [](const RunSet& set) {
+    return std::any_of(set.cases.begin(), set.cases.end(),
+                       [](const MeasuredCase& c) { return c.published.has_value(); });
+  });
+  std::istringstream names(published && columns == default_columns() ? columns + ",published" : columns);
   for (std::string id; std::getline(names, id, ',');) {
     chosen.push_back(&find_maker(id));
     table.columns.push_back(chosen.back()->column);

@@ -112,7 +112,8 @@ struct TableDocument {
 
 /// All available columns.
 const std::vector<TableColumn>& table_columns();
-/// "run,precision,batch,speed,step,memory,accuracy"
+/// "run,precision,batch,speed,step,memory,accuracy", to which make_table() adds "published" where a case has that
+/// value.
 std::string default_columns();
 
 /// A row for every case of every set. `columns` is a comma-separated list of column ids. Throws Error{usage} for an

@@ -52,6 +52,9 @@ class SuiteReader : YamlReader {
       for (const ListedCase& item : listed_) add_case(item.name, item.settings, item.command);
     }
     if (suite_.vary_seed) require_seed_placeholders(suite_);
+    if (published_) {
+      for (BenchCase& item : suite_.cases) item.published = {*published_, published_seeds_};
+    }
     return std::move(suite_);
   }
 
@@ -175,6 +178,10 @@ class SuiteReader : YamlReader {
       suite_.seed = as_integer(entry, 0, 1e15);
     } else if (key == "vary_seed") {
       suite_.vary_seed = as_bool(entry);
+    } else if (key == "published") {
+      published_ = as_number(entry, -1e9, 1e9);
+    } else if (key == "published_seeds") {
+      published_seeds_ = as_integer(entry, 1, 1000);
     } else if (key == "timeout_seconds") {
       suite_.timeout_seconds = as_number(entry, 0.1, 1e6);
     } else if (key == "steady") {
@@ -352,6 +359,8 @@ class SuiteReader : YamlReader {
   std::vector<std::vector<Setting>> axes_;
   std::vector<ListedCase> listed_;
   BenchCommand command_;
+  std::optional<double> published_;
+  std::int64_t published_seeds_ = PublishedValue{}.seeds;
   std::set<std::string> folders_;
 };
 

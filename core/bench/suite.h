@@ -13,6 +13,7 @@
 // suite_keys.h lists all keys.
 #pragma once
 
+#include "core/analysis/run_set.h"
 #include "core/analysis/steady_state.h"
 #include "core/bench/command_case.h"
 #include "core/config/catalogs.h"
@@ -46,6 +47,7 @@ struct BenchCase {
   std::string config_hash;
   std::int64_t seed = 0;  // training seed at repeat 0
   bool evaluates = false;
+  std::optional<PublishedValue> published = {};    // of the primary metric
   std::map<std::string, std::string> environment;  // added to this process's environment
   std::string at_once_with;                        // cases with the same value run at the same time; empty: alone
 };

@@ -206,7 +206,7 @@ void write_suite(const Suite& suite, const BenchProgram& program, const Fingerpr
   record.repeats = suite.repeats;
   for (const BenchAxis& axis : suite.axes) record.axes.push_back({axis.key, axis.label, axis.values});
   for (const BenchCase& item : suite.cases) {
-    record.cases.push_back({item.name, item.folder, item.settings, item.config_hash, item.work});
+    record.cases.push_back({item.name, item.folder, item.settings, item.config_hash, item.work, item.published});
   }
   write_document(record, folder / "suite.json");
 }

@@ -168,6 +168,24 @@ timeout_seconds: 3
         self.assert_one_line_error(self.bench("--seeds", "3", "--repeats", "3", suite=suite), 2, "--seeds")
 
 
+    def test_seeds_are_compared_with_a_published_value(self):
+        suite = SUITE.replace("  data.batch_size: [4, 8]\n", "").replace("eval.every_epochs: 0", "eval.every_epochs: 1")
+        self.assert_one_line_error(self.bench("--published", "0.9", suite=suite), 2, "--seeds N")
+        result = self.bench("--seeds", "3", "--published", "0.999999", suite=suite)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("3 seeds find a difference from the published 0.999999 of 6.2 times", result.stderr)
+        line = next(line for line in result.stdout.splitlines() if "published" in line)
+        self.assertRegex(line, r"0\.\d{4} ± 0\.\d{4} over 3 seeds; published 1\.0000: \w+ \(agrees from -?\d.* to ")
+        table = json.loads(run("table", self.folder / "out", "--json").stdout)
+        cell = next(cell for cell in table["rows"][0]["cells"] if cell["column"] == "published")
+        self.assertEqual((cell["value"], cell["runs"]), (0.999999, 3))
+        self.assertLess(cell["lower"], cell["upper"])
+        self.assertIn("Published", run("table", self.folder / "out", "--format", "html").stdout)
+        result = self.bench("--seeds", "3", suite=suite + "published: 0.9\npublished_seeds: 5\n")
+        self.assertIn("after 3 earlier seeds", result.stderr)
+        self.assertNotIn("Published", run("table", self.folder / "out", "--columns", "run,accuracy").stdout)
+
+
 class Axes(BenchTest):
     """Axes of the command line make a suite of a training configuration."""
 
