@@ -17,6 +17,7 @@ void add_schema_command(CLI::App& program);
 void add_doctor_command(CLI::App& program);
 void add_data_command(CLI::App& program);
 void add_bench_command(CLI::App& program);
+void add_bisect_command(CLI::App& program);
 void add_effects_command(CLI::App& program);
 void add_compare_command(CLI::App& program);
 void add_table_command(CLI::App& program);

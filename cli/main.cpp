@@ -28,7 +28,7 @@ constexpr void (*command_adders[])(CLI::App&) = {
     add_effects_command,    add_compare_command,  add_table_command,      add_export_report_command,
     add_baseline_command,   add_history_command,  add_bench_comm_command, add_bench_infer_command,
     add_completion_command, add_man_command,      add_serve_command,      add_runs_command,
-    add_show_command,       add_init_command,
+    add_show_command,       add_init_command,     add_bisect_command,
 };
 
 constexpr const char* help_footer =
@@ -36,7 +36,7 @@ constexpr const char* help_footer =
     "Example:\n"
     "  ptrain run configs/resnet50.yaml -o train.epochs=2 --amp O1\n"
     "Exit codes: 0 done; 1 failed while running; 2 command line or configuration; 3 training diverged;\n"
-    "  4 slower or less accurate, 5 inconclusive (compare, baseline check, history);\n"
+    "  4 slower or less accurate, 5 inconclusive (compare, baseline check, history, bisect);\n"
     "  130, 143 interrupted (128 and the signal).";
 
 /// Reports an unknown command better than CLI11, which only says that an argument or a subcommand was unexpected.

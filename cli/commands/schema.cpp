@@ -1,6 +1,7 @@
 // ptrain schema: prints the JSON Schemas of ptrain's input and output files.
 #include "cli/commands.h"
 #include "cli/program_catalogs.h"
+#include "core/analysis/bisect/bisect_report.h"
 #include "core/analysis/compare.h"
 #include "core/analysis/effects/effects.h"
 #include "core/analysis/history/history.h"
@@ -54,6 +55,7 @@ constexpr Published published_schemas[] = {
     {"bench-run-1", "of record.json of version 1, which can be read too", record_schema_version_1},
     {"effects", "of ptrain effects --json", make_schema<EffectsReport>},
     {"comparison", "of ptrain compare --json", make_schema<Comparison>},
+    {"bisect", "of ptrain bisect --json", make_schema<BisectReport>},
     {"checks", "of ptrain doctor --check --json", make_schema<CheckReport>},
     {"baseline", "of baseline.json, a saved baseline", make_schema<BaselineRecord>},
     {"history", "of ptrain history --format json", make_schema<History>},
