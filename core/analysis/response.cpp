@@ -11,6 +11,8 @@ std::string_view to_string(Response response) {
   switch (response) {
     case Response::throughput:
       return "throughput";
+    case Response::mean_throughput:
+      return "mean throughput";
     case Response::memory:
       return "memory";
     case Response::time_to_accuracy:
@@ -30,6 +32,8 @@ std::optional<double> find_response_value(const MeasuredRun& run, const Response
   switch (measure.response) {
     case Response::throughput:
       return std::log(estimate_speed(figures, measure.estimator));
+    case Response::mean_throughput:
+      return std::log(figures.throughput);
     case Response::memory:
       return std::log(static_cast<double>(std::max<std::int64_t>(1, figures.memory_bytes)));
     case Response::time_to_accuracy:

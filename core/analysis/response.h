@@ -11,11 +11,12 @@
 
 namespace ptrain {
 
-enum class Response { throughput, memory, accuracy, time_to_accuracy };
-/// In the order of display.
+/// `mean_throughput`, of histories only, counts the time of every step, stalls too.
+enum class Response { throughput, memory, accuracy, time_to_accuracy, mean_throughput };
+/// Those that effects are shown of, in the order of display.
 inline constexpr std::array all_responses{Response::throughput, Response::memory, Response::accuracy,
                                           Response::time_to_accuracy};
-/// "throughput", "memory", "accuracy", "time to accuracy"
+/// "throughput", "memory", "accuracy", "time to accuracy", "mean throughput"
 std::string_view to_string(Response response);
 
 /// How a response is measured; for accuracy, by which metric.

@@ -31,9 +31,17 @@ def second_version(record, evaluated):
     return {**record, "schema": "ptrain.bench_run/2", "measured": {**measured, "evaluation": evaluated}}
 
 
+def throughput(mean_ms):
+    seconds = RECORD["measured"]["step_ms"]["count"] * mean_ms / 1000
+    samples = RECORD["measured"]["throughput"]["samples"]
+    return {**RECORD["measured"]["throughput"], "value": samples / seconds, "seconds": seconds}
+
+
 def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one", evaluated=None,
-                cases=("base",)):
-    """A sweep of `cases`, each with a run for each of `step_ms`, measured on `day` of a year. Replaces an earlier one."""
+                cases=("base",), stalls=1.0):
+    """A sweep of `cases`, each with a run for each of `step_ms`, measured on `day` of a year. Replaces an earlier one.
+
+    `stalls`: the mean step over the typical one."""
     shutil.rmtree(folder, ignore_errors=True)
     sweep = f"{get_time(day)} seed 1"
     suite = {**SUITE, "suite": "made", "about": "", "sweep": sweep, "binary": binary,
@@ -45,7 +53,7 @@ def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, v
         for repeat, ms in enumerate(step_ms):
             record = {**RECORD, "suite": "made", "case": case, "settings": {}, "config_hash": "c", "sweep": sweep,
                       "binary": binary, "repeat": repeat, "started": get_time(day),
-                      "measured": {**RECORD["measured"], "typical_step_ms": ms, "memory_bytes": int(memory_mib * 2**20),
+                      "measured": {**RECORD["measured"], "typical_step_ms": ms, "throughput": throughput(ms * stalls), "memory_bytes": int(memory_mib * 2**20),
                                    "top1": top1}}
             record = second_version(record, evaluated) if evaluated else record
             run = folder / f"runs/{case}/{repeat:02}"

@@ -65,6 +65,14 @@ class History(ProgramTest):
         self.assertEqual(self.history("--fail-on-regression", "--since", "v15").returncode, 0)
         self.assert_one_line_error(self.history("--since", "v200"), 2, 'no baseline is labelled "v200"')
 
+    def test_steps_that_stall_are_a_regression(self):
+        for day in range(24):
+            self.sweep(day, stalls=1.2 * self.chance.uniform(1, 1.01) if day >= 12 else 1)
+        result = self.history("--fail-on-regression")
+        self.assert_one_line_error(result, 4, "regression")
+        self.assertRegex(result.stdout, r"REGRESSION: base: mean throughput -1[678]\.\d % .* between v11 .* and v12")
+        self.assertRegex(result.stdout, r"(?m)^base +throughput .*no change$")
+
     def test_runs_that_fail_since_a_label_fail_the_gate(self):
         for day in range(4):
             self.sweep(day, save=False)
@@ -121,7 +129,7 @@ class History(ProgramTest):
             self.sweep(day)
         result = self.history("--fail-on-regression")
         self.assert_one_line_error(result, 5, "too few points")
-        self.assertIn("2 series of 5: too few points to distinguish a change from noise, at least 9 are needed", result.stdout)
+        self.assertIn("3 series of 5: too few points to distinguish a change from noise, at least 9 are needed", result.stdout)
         self.assertNotIn("too few", self.history("--format", "json").stderr)
 
     def test_a_sweep_that_is_not_saved_is_the_newest_point(self):

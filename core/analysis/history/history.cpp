@@ -128,6 +128,16 @@ Interval estimate_memory(const Runs& runs) {
   return centre_interval(mib, interval_confidence);
 }
 
+/// Samples of all runs over their time, which includes what stalls in some runs or steps take.
+Interval estimate_mean_throughput(const Runs& runs) {
+  double samples = 0, seconds = 0;
+  for (const MeasuredRun* run : runs) {
+    samples += static_cast<double>(run->record.figures->samples);
+    seconds += run->record.figures->seconds;
+  }
+  return {samples / seconds, 0, 0, false};
+}
+
 Runs select_settled(Runs runs) {
   std::erase_if(runs, [](const MeasuredRun* run) { return run->record.outcome != RunOutcome::ok; });
   return runs;
@@ -142,6 +152,25 @@ Runs select_with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
   return runs;
 }
 
+bool is_speed(Response response) {
+  return response == Response::throughput || response == Response::mean_throughput;
+}
+
+Interval estimate_value(const Runs& runs, Response response, SpeedEstimator estimator) {
+  switch (response) {
+    case Response::throughput:
+      return speed_interval(runs, estimator);
+    case Response::mean_throughput:
+      return estimate_mean_throughput(runs);
+    case Response::memory:
+      return estimate_memory(runs);
+    case Response::accuracy:
+    case Response::time_to_accuracy:
+      break;
+  }
+  return estimate_accuracy(runs);
+}
+
 HistorySeries make_series(const CaseHistory& item, Response response, const std::optional<MetricInfo>& metric,
                           std::vector<const SavedSweep*>& sweeps) {
   HistorySeries series;
@@ -150,18 +179,16 @@ HistorySeries make_series(const CaseHistory& item, Response response, const std:
   series.case_name = item.name;
   series.response = response;
   series.metric = metric;
-  series.unit = response == Response::throughput ? item.at.front().runs.front()->record.figures->unit
+  series.unit = is_speed(response) ? item.at.front().runs.front()->record.figures->unit
                 : response == Response::memory   ? "MiB"
                                                  : "";
   Runs all;
   for (const CaseAt& at : item.at) all.insert(all.end(), at.runs.begin(), at.runs.end());
   const SpeedEstimator estimator = speed_estimator(select_settled(all));
   for (const CaseAt& at : item.at) {
-    const Runs runs = response == Response::throughput ? select_settled(at.runs) : select_with_figure(at.runs, metric);
+    const Runs runs = is_speed(response) ? select_settled(at.runs) : select_with_figure(at.runs, metric);
     if (runs.empty()) continue;
-    const Interval value = response == Response::throughput ? speed_interval(runs, estimator)
-                           : response == Response::memory   ? estimate_memory(runs)
-                                                            : estimate_accuracy(runs);
+    const Interval value = estimate_value(runs, response, estimator);
     const BaselineRecord& record = at.sweep->record;
     HistoryPoint point{record.label,
                        record.measured.first,
@@ -344,6 +371,7 @@ History find_history(const std::string& folder, std::span<const SavedSweep> swee
       history.series.push_back(std::move(series));
     };
     add(Response::throughput, std::nullopt);
+    add(Response::mean_throughput, std::nullopt);
     add(Response::memory, std::nullopt);
     const std::vector<MetricInfo> metrics = find_primary_metrics(item);
     for (const MetricInfo& metric : metrics) add(Response::accuracy, metric);

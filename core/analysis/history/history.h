@@ -79,7 +79,7 @@ struct HistorySeries {
   bool decided() const { return static_cast<std::int64_t>(points.size()) >= fewest; }
   /// The newest change if it is a regression that counts, else null.
   const HistoryChange* regression() const;
-  /// "throughput", "accuracy", "perplexity": the metric's title unless it is a fraction of correct samples.
+  /// "throughput", "mean throughput", "perplexity": the metric's title unless it is a fraction of correct samples.
   std::string figure() const;
   /// Whether changes are in points rather than percent.
   bool in_points() const { return metric && metric->is_bounded(); }
@@ -88,7 +88,8 @@ struct HistorySeries {
     field("suite", suite, "");
     field("machine", machine, "");
     field("case", case_name, "");
-    field.choice("response", response, Response::time_to_accuracy, "");
+    field.choice("response", response, Response::mean_throughput,
+                 "mean_throughput: samples of all runs over their time, which stalls of some steps lengthen");
     std::string metric_name = metric ? metric->name : std::string();
     field("metric", metric_name, "primary metric, for accuracy; else empty");
     field("unit", unit, "");
@@ -148,6 +149,7 @@ struct History {
 };
 
 /// A point of a series is what tables show for that sweep: the centre of the case's runs (the mean, for accuracy).
+/// Mean throughput is that of all steps of all runs, so that stalls of some are a change as they are to compare().
 /// find_change_points() runs on logarithms (on the value itself for a metric of at most 1); `significance` is shared
 /// among the series that vary. Changes below the threshold are merged with their neighbours, smallest first. The size
 /// of a change is the 95 % rank-sum interval between the levels on both sides. A series covers one machine and one

@@ -80,6 +80,7 @@ std::string group_title(std::span<const HistorySeries> group) {
 std::string value_text(const HistorySeries& series, const HistoryPoint& point) {
   switch (series.response) {
     case Response::throughput:
+    case Response::mean_throughput:
       return fmt::format("{:.1f} {}", point.value, series.unit);
     case Response::memory:
       return fmt::format("{:.0f} {}", point.value, series.unit);
@@ -155,12 +156,15 @@ std::vector<std::string> remarks(const History& history) {
 std::string history_text(const History& history) {
   std::string text;
   for (const std::span<const HistorySeries> group : group_series(history)) {
-    std::size_t width = 4;
-    for (const HistorySeries& series : group) width = std::max(width, series.case_name.size());
-    text += fmt::format("{}\n{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", group_title(group), "case", width, "figure",
-                        "points", "first", "latest", "changes");
+    std::size_t width = 4, figures = 6;
     for (const HistorySeries& series : group) {
-      text += fmt::format("{:<{}}  {:<10}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width, series.figure(),
+      width = std::max(width, series.case_name.size());
+      figures = std::max(figures, series.figure().size());
+    }
+    text += fmt::format("{}\n{:<{}}  {:<{}}  {:>6}  {:>18}  {:>18}  {}\n", group_title(group), "case", width, "figure",
+                        figures, "points", "first", "latest", "changes");
+    for (const HistorySeries& series : group) {
+      text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width, series.figure(), figures,
                           series.points.size(), value_text(series, series.points.front()),
                           value_text(series, series.points.back()), format_changes(series));
     }

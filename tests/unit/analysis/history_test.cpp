@@ -19,6 +19,7 @@ using Levels = std::vector<double>;
 /// Figures of one sweep.
 struct Measured {
   double step_ms = 10;
+  double mean_ms = 10;
   double memory_mib = 100;
   double top1 = 0.75;
 };
@@ -38,6 +39,7 @@ SavedSweep get_sweep(int day, const Measured& measured) {
     run.record = example.record;
     run.record.started = fmt::format("2025-01-{:02}T12:00:00Z", day + 1);
     run.record.figures->typical_step_ms = measured.step_ms;
+    run.record.figures->seconds = measured.mean_ms * static_cast<double>(run.record.figures->step_ms.count) / 1e3;
     run.record.figures->memory_bytes = std::llround(measured.memory_mib * (1 << 20));
     run.record.figures->evaluation = example_evaluation(measured.top1);
     sweep.runs.cases.front().runs.push_back(std::move(run));
@@ -54,7 +56,7 @@ std::vector<SavedSweep> get_sweeps(int count, const std::function<void(Measured&
   std::mt19937 random(3);
   for (int day = 0; day < count; ++day) {
     const double noise = 1 + 0.001 * (static_cast<double>(random() % 1000) / 1000 - 0.5);
-    Measured measured{10 * noise, 100 * noise, 0.75 * noise};
+    Measured measured{10 * noise, 10 * noise, 100 * noise, 0.75 * noise};
     if (change && day >= 12) change(measured);
     sweeps.push_back(get_sweep(day, measured));
   }
@@ -102,6 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Direction{"Slower", Response::throughput, [](Measured& m) { m.step_ms *= 1.05; }, 100 / 1.05 - 100,
                               true},
                     Direction{"Faster", Response::throughput, [](Measured& m) { m.step_ms /= 1.05; }, 5, false},
+                    Direction{"Stalls", Response::mean_throughput, [](Measured& m) { m.mean_ms *= 1.2; }, 100 / 1.2 - 100,
+                              true},
                     Direction{"MoreMemory", Response::memory, [](Measured& m) { m.memory_mib *= 1.1; }, 10, true},
                     Direction{"LessMemory", Response::memory, [](Measured& m) { m.memory_mib *= 0.9; }, -10, false},
                     Direction{"LessAccurate", Response::accuracy, [](Measured& m) { m.top1 -= 0.02; }, -2, true},
@@ -149,7 +153,7 @@ TEST(History, NeverMixesMachines) {
     sweeps[i].record.machine.hash = "there";  // of the same name
   }
   const History history = find_history("", sweeps, {});
-  EXPECT_EQ(history.series.size(), 6u);
+  EXPECT_EQ(history.series.size(), 8u);
   EXPECT_EQ(group_series(history).size(), 2u);
   for (const HistorySeries& series : history.series) EXPECT_TRUE(series.changes.empty());
 }
@@ -158,7 +162,7 @@ TEST(History, BeginsAnotherSeriesWithAnotherConfiguration) {
   std::vector<SavedSweep> sweeps = get_sweeps(24, [](Measured& m) { m.step_ms *= 2; });
   for (std::size_t i = 12; i < sweeps.size(); ++i) sweeps[i].runs.suite->cases[0].work["train.steps"] = 40;
   const History history = find_history("", sweeps, {});
-  EXPECT_EQ(history.series.size(), 6u);
+  EXPECT_EQ(history.series.size(), 8u);
   ASSERT_EQ(history.notes.size(), 1u);
   EXPECT_NE(history.notes[0].find("at v12"), std::string::npos) << history.notes[0];
   EXPECT_NE(history.notes[0].find("train.steps was 30, is 40"), std::string::npos) << history.notes[0];
