@@ -90,8 +90,19 @@ class ZipReader {
     return {};
   }
 
+  /// A CRC of 0 says that none was computed (torch.serialization.set_crc32_options), except where it is right.
+  void check_content(Bytes content, std::uint64_t expected, const std::string& name) {
+    checked_ += content.size();
+    if (checked_ > bytes_.size()) fail_damaged("its entries overlap");
+    if (expected == 0) return;
+    const std::uint32_t found = crc32(content);
+    if (found == expected) return;
+    fail("{}: entry {} is damaged: its CRC-32 is {:08x}, the archive says {:08x}; fetch or copy the file again", file_,
+         quoted_name(name), found, expected);
+  }
+
   /// Reads the entry at `at`; returns where the next one is.
-  std::uint64_t read_entry(std::uint64_t at, ZipEntries& entries) const {
+  std::uint64_t read_entry(std::uint64_t at, ZipEntries& entries) {
     const Bytes record = take_marked(at, entry_size, entry_mark, "its list of entries");
     const std::uint64_t name_size = number<std::uint16_t>(record, 28), extra_size = number<std::uint16_t>(record, 30);
     const Bytes name_bytes = take(at + entry_size, name_size, "an entry's name");
@@ -111,14 +122,15 @@ class ZipReader {
     }
     const Bytes local = take_marked(begin, local_size, local_mark, "an entry");
     const std::uint64_t data = begin + local_size + number<std::uint16_t>(local, 26) + number<std::uint16_t>(local, 28);
-    if (!entries.emplace(name, take(data, size, "an entry's bytes")).second) {
-      fail("{}: entry {} occurs twice", file_, quoted_name(name));
-    }
+    const Bytes content = take(data, size, "an entry's bytes");
+    if (!entries.emplace(name, content).second) fail("{}: entry {} occurs twice", file_, quoted_name(name));
+    check_content(content, number<std::uint32_t>(record, 16), name);
     return at + entry_size + name_size + extra_size + number<std::uint16_t>(record, 32);
   }
 
   Bytes bytes_;
   std::string_view file_;
+  std::uint64_t checked_ = 0;  // bytes of the entries so far
 };
 
 }  // namespace

@@ -15,8 +15,8 @@ using ZipEntries = std::map<std::string, std::span<const std::byte>, std::less<>
 /// Whether `bytes` begin as an archive does.
 bool is_zip(std::span<const std::byte> bytes);
 
-/// Throws Error{failed}, one line with `file`, when it is truncated or damaged, has a compressed entry, or one name
-/// twice.
+/// Throws Error{failed}, one line with `file`, when it is truncated or damaged, an entry's bytes do not have its
+/// CRC-32, or it has a compressed entry, or one name twice.
 ZipEntries parse_zip(std::span<const std::byte> bytes, std::string_view file);
 
 }  // namespace ptrain
