@@ -152,9 +152,7 @@ Runs select_with_figure(Runs runs, const std::optional<MetricInfo>& metric) {
   return runs;
 }
 
-bool is_speed(Response response) {
-  return response == Response::throughput || response == Response::mean_throughput;
-}
+bool is_speed(Response response) { return response == Response::throughput || response == Response::mean_throughput; }
 
 Interval estimate_value(const Runs& runs, Response response, SpeedEstimator estimator) {
   switch (response) {
@@ -179,9 +177,9 @@ HistorySeries make_series(const CaseHistory& item, Response response, const std:
   series.case_name = item.name;
   series.response = response;
   series.metric = metric;
-  series.unit = is_speed(response) ? item.at.front().runs.front()->record.figures->unit
-                : response == Response::memory   ? "MiB"
-                                                 : "";
+  series.unit = is_speed(response)             ? item.at.front().runs.front()->record.figures->unit
+                : response == Response::memory ? "MiB"
+                                               : "";
   Runs all;
   for (const CaseAt& at : item.at) all.insert(all.end(), at.runs.begin(), at.runs.end());
   const SpeedEstimator estimator = speed_estimator(select_settled(all));

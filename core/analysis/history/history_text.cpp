@@ -164,8 +164,8 @@ std::string history_text(const History& history) {
     text += fmt::format("{}\n{:<{}}  {:<{}}  {:>6}  {:>18}  {:>18}  {}\n", group_title(group), "case", width, "figure",
                         figures, "points", "first", "latest", "changes");
     for (const HistorySeries& series : group) {
-      text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width, series.figure(), figures,
-                          series.points.size(), value_text(series, series.points.front()),
+      text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width, series.figure(),
+                          figures, series.points.size(), value_text(series, series.points.front()),
                           value_text(series, series.points.back()), format_changes(series));
     }
     for (const std::string& line : list_changes(group)) text += line + "\n";

@@ -128,7 +128,10 @@ void walk(const fs::path& folder, std::vector<fs::path>& above,
           const std::function<void(const fs::directory_entry&)>& visit) {
   std::error_code error;
   const fs::path place = fs::canonical(folder, error);
-  if (std::find(above.begin(), above.end(), place) != above.end()) return;
+  if (std::ranges::find(above, place) != above.end()) {
+    fail("{}: links to {}, a folder that contains it, so that samples would repeat without end: remove the link",
+         folder.string(), place.string());
+  }
   fs::directory_iterator entry(folder, error);
   if (error) fail("{}: cannot read the folder: {}", folder.string(), error.message());
   above.push_back(place);
@@ -152,6 +155,14 @@ bool is_left_out(const std::string& name) {
 
 void walk_folder(const fs::path& folder, const std::function<void(const fs::directory_entry&)>& visit) {
   std::vector<fs::path> above;
+  std::error_code ignored;
+  for (fs::path place : {fs::absolute(folder, ignored).lexically_normal(), fs::canonical(folder, ignored)}) {
+    if (!place.has_filename()) place = place.parent_path();  // it ended with a slash
+    while (place.has_relative_path()) {
+      place = place.parent_path();
+      above.push_back(fs::canonical(place, ignored));
+    }
+  }
   walk(folder, above, visit);
 }
 

@@ -20,8 +20,8 @@ bool has_image_suffix(const std::filesystem::path& path);
 /// Whether files and folders of this name are no data: hidden ones, and what archives and picture stores leave.
 bool is_left_out(const std::string& name);
 
-/// Calls `visit` for all files and folders below `folder`, but for those left out. Links are followed, except to a
-/// folder that contains the link. Throws Error naming a folder that cannot be read.
+/// Calls `visit` for all files and folders below `folder`, but for those left out. Links are followed.
+/// Throws Error naming a folder that cannot be read, and a link to a folder that contains it.
 void walk_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::directory_entry&)>& visit);
 

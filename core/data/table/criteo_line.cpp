@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string>
 
 namespace ptrain {
 namespace {
@@ -80,7 +81,9 @@ void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_bucke
 }  // namespace
 
 std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets) {
-  const std::uint64_t hash = mixed64(fnv1a64(word) + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
+  std::string digits(word);
+  for (char& digit : digits) digit = digit >= 'A' && digit <= 'F' ? static_cast<char>(digit - 'A' + 'a') : digit;
+  const std::uint64_t hash = mixed64(fnv1a64(digits) + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
   return static_cast<std::int32_t>(hash % static_cast<std::uint64_t>(hash_buckets));
 }
 

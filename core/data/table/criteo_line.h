@@ -30,8 +30,9 @@ std::optional<std::int32_t> parse_criteo_question(std::string_view line, const L
                                                   std::int64_t hash_buckets, std::span<float> numbers,
                                                   std::span<std::int32_t> ids);
 
-/// The row, from 0, of a word of a categorical feature in a table of `hash_buckets` rows: one table serves all
-/// features, and a word in several features has a row in each. The same on every machine and in every version.
+/// The row, from 0, of a word of a categorical feature, whose digits may be of either case, in a table of
+/// `hash_buckets` rows: one table serves all features, and a word in several features has a row in each. The same on
+/// every machine and in every version.
 std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets);
 
 }  // namespace ptrain

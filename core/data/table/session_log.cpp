@@ -82,6 +82,9 @@ std::vector<Session> parse_session_log(std::string_view text, const std::string&
     if (fields.size() != header.size()) {
       fail("{}:{}: expected {} fields, as in the header, got {}", name, reader.line(), header.size(), fields.size());
     }
+    if (fields == header) {
+      fail("{}:{}: repeats the header, as where files were joined: remove the line", name, reader.line());
+    }
     const auto require = [&](std::size_t column) {
       std::string value(trim_blanks(fields[column]));
       if (value.empty()) fail("{}:{}: {}: is empty", name, reader.line(), header[column]);

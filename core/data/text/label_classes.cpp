@@ -30,7 +30,8 @@ std::optional<double> parse_number(std::string_view text) {
   return value == 0 ? 0.0 : value;  // no negative zero
 }
 
-/// `name` in the form in which names that differ only in case, blanks or the form of their accents are equal.
+/// `name` in the form in which names that differ only in case, blanks or the form of their accents are equal, and so
+/// are true and 1, false and 0.
 std::string fold(const std::string& name) {
   utf8proc_uint8_t* made = nullptr;
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
@@ -41,7 +42,7 @@ std::string fold(const std::string& name) {
   std::string folded(reinterpret_cast<const char*>(made), static_cast<std::size_t>(size));
   std::free(made);
   std::erase_if(folded, [](char c) { return c == ' ' || c == '\t'; });
-  return folded;
+  return folded == "true" ? "1" : folded == "false" ? "0" : folded;
 }
 
 /// The first few groups of more than one name: "a" and "A"; "b" and "B".
@@ -99,7 +100,9 @@ LabelClasses collect_classes(const TextTable& table) {
   }
   if (const std::string similar = describe_groups(alike); !similar.empty()) {
     classes.notes.push_back(
-        fmt::format("{}: labels that differ only in case, blanks or the form of letters are classes of their own: {}",
+        fmt::format("{}: labels that differ only in case, blanks or the form of letters, or as true and 1 do, are "
+                    "classes of their own: "
+                    "{}",
                     table.name, similar));
   }
   return classes;

@@ -171,6 +171,21 @@ TableColumns columns_of_data(const std::vector<std::vector<std::string>>& rows, 
       name, line, row.size());
 }
 
+/// Whether each of the columns that were taken is the one that `names` has for it.
+static bool are_named(const ColumnNames& taken, const ColumnNames& names) {
+  const auto is_named = [](const std::string& column, const std::string& by) { return column.empty() || column == by; };
+  return is_named(taken.first, names.first) && is_named(taken.second, names.second) &&
+         is_named(taken.label, names.label);
+}
+
+std::string describe_taken(const ColumnNames& taken, const std::string& name, const TextTableOptions& options) {
+  if (are_named(taken, options.columns) || are_named(taken, options.learned)) return {};
+  std::string text = fmt::format("{}: column {} is taken for the text", name, quoted_name(taken.first));
+  if (!taken.second.empty()) text += fmt::format(", {} for the second sentence", quoted_name(taken.second));
+  if (!taken.label.empty()) text += fmt::format(", {} for the label", quoted_name(taken.label));
+  return text + "; data.columns names others";
+}
+
 std::string describe_guess(const TableColumns& columns, const std::string& name) {
   std::string text = fmt::format("{}: has no header; column {} is taken for the text", name, columns.first + 1);
   if (columns.second != none) text += fmt::format(", {} for the second sentence", columns.second + 1);

@@ -28,6 +28,10 @@ TableColumns columns_of_header(const std::vector<std::string>& header, const std
 TableColumns columns_of_data(const std::vector<std::vector<std::string>>& rows, const std::string& name,
                              std::int64_t line, TableLabels labels);
 
+/// "t.csv: column "question" is taken for the text, ...": the columns of a header that were found by common names;
+/// empty where the options name them.
+std::string describe_taken(const ColumnNames& taken, const std::string& name, const TextTableOptions& options);
+
 /// "t.csv: has no header; ...": what each column was taken for.
 std::string describe_guess(const TableColumns& columns, const std::string& name);
 

@@ -1,6 +1,7 @@
 // Splits rows, determines the columns from the first row, then checks every row.
 #include "core/data/text/text_table.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
 #include "core/data/text/row_reader.h"
@@ -89,10 +90,30 @@ void refuse_header(const TextTable& table) {
        table.name, first.line, quoted_name(first.label));
 }
 
+/// Whether a row repeats the table's header, as where files were joined. Throws Error where it does in another order.
+bool repeats_header(Names& row, const Names& header, const std::string& name, std::int64_t line) {
+  if (!row.empty()) row.front().erase(0, row.front().size() - without_byte_order_mark(row.front()).size());
+  if (row == header) return true;
+  if (!std::ranges::is_permutation(row, header)) return false;
+  fail(
+      "{}:{}: a second header, whose columns have another order than the first one's: convert the files before joining "
+      "them",
+      name, line);
+}
+
 /// The names of the columns that were found in `header`.
 ColumnNames names_of(const TableColumns& columns, const Names& header) {
   const auto name = [&](std::size_t at) { return at == TableColumns::none ? std::string{} : header[at]; };
   return {name(columns.first), name(columns.second), name(columns.label)};
+}
+
+/// Says which columns were found by common names, unless there are no others.
+void note_taken_columns(const TableColumns& columns, const TextTableOptions& options, TextTable& table) {
+  constexpr std::size_t text_and_label = 2;
+  if (columns.count <= text_and_label) return;
+  if (std::string note = describe_taken(table.columns, table.name, options); !note.empty()) {
+    table.notes.push_back(std::move(note));
+  }
 }
 
 void read_rows(std::string_view text, RowLayout layout, const TextTableOptions& options, TextTable& table) {
@@ -102,8 +123,11 @@ void read_rows(std::string_view text, RowLayout layout, const TextTableOptions& 
   if (!reader.next(fields)) fail("{}: has no samples (the file is empty)", table.name);
   TableColumns columns = columns_of_header(fields, table.name, options);
   const bool headed = columns.first != TableColumns::none;
+  Names header;
   if (headed) {
     table.columns = names_of(columns, fields);
+    note_taken_columns(columns, options, table);
+    header = fields;
   } else {
     const auto rows = read_first_rows(text, table.name, layout, first_rows);
     columns = columns_of_data(rows, table.name, reader.line(), options.labels);
@@ -111,7 +135,12 @@ void read_rows(std::string_view text, RowLayout layout, const TextTableOptions& 
   }
   table.has_second = columns.second != TableColumns::none;
   RowCollector collector(options.labels, table);
+  Seen headers;
   for (bool have_row = headed ? reader.next(fields) : true; have_row; have_row = reader.next(fields)) {
+    if (headed && repeats_header(fields, header, table.name, reader.line())) {
+      headers.add(reader.line());
+      continue;
+    }
     if (fields.size() != columns.count) {
       fail("{}:{}: expected {} columns, got {}", table.name, reader.line(), columns.count, fields.size());
     }
@@ -126,6 +155,10 @@ void read_rows(std::string_view text, RowLayout layout, const TextTableOptions& 
   if (reader.unquoted() > 0) {
     table.notes.push_back(
         fmt::format("{}: {} fields are quoted as in CSV; their quotes are undone", table.name, reader.unquoted()));
+  }
+  if (headers.rows > 0) {
+    table.notes.push_back(fmt::format("{}: {} repeating the header left out (first: line {})", table.name,
+                                      counted(headers.rows, "line"), headers.line));
   }
   if (reader.empty_lines() > 0) {
     table.notes.push_back(fmt::format("{}: {} empty lines are left out (first: line {})", table.name,
@@ -216,6 +249,7 @@ void read_json_lines(std::string_view text, const TextTableOptions& options, Tex
       }
       table.has_second = columns.second != TableColumns::none;
       table.columns = names_of(columns, keys);
+      note_taken_columns(columns, options, table);
     }
     TextRow row;
     row.line = number;

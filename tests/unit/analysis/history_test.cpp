@@ -101,15 +101,14 @@ TEST_P(Directions, AreReportedWithSizeAndPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     History, Directions,
-    testing::Values(Direction{"Slower", Response::throughput, [](Measured& m) { m.step_ms *= 1.05; }, 100 / 1.05 - 100,
-                              true},
-                    Direction{"Faster", Response::throughput, [](Measured& m) { m.step_ms /= 1.05; }, 5, false},
-                    Direction{"Stalls", Response::mean_throughput, [](Measured& m) { m.mean_ms *= 1.2; }, 100 / 1.2 - 100,
-                              true},
-                    Direction{"MoreMemory", Response::memory, [](Measured& m) { m.memory_mib *= 1.1; }, 10, true},
-                    Direction{"LessMemory", Response::memory, [](Measured& m) { m.memory_mib *= 0.9; }, -10, false},
-                    Direction{"LessAccurate", Response::accuracy, [](Measured& m) { m.top1 -= 0.02; }, -2, true},
-                    Direction{"MoreAccurate", Response::accuracy, [](Measured& m) { m.top1 += 0.02; }, 2, false}),
+    testing::Values(
+        Direction{"Slower", Response::throughput, [](Measured& m) { m.step_ms *= 1.05; }, 100 / 1.05 - 100, true},
+        Direction{"Faster", Response::throughput, [](Measured& m) { m.step_ms /= 1.05; }, 5, false},
+        Direction{"Stalls", Response::mean_throughput, [](Measured& m) { m.mean_ms *= 1.2; }, 100 / 1.2 - 100, true},
+        Direction{"MoreMemory", Response::memory, [](Measured& m) { m.memory_mib *= 1.1; }, 10, true},
+        Direction{"LessMemory", Response::memory, [](Measured& m) { m.memory_mib *= 0.9; }, -10, false},
+        Direction{"LessAccurate", Response::accuracy, [](Measured& m) { m.top1 -= 0.02; }, -2, true},
+        Direction{"MoreAccurate", Response::accuracy, [](Measured& m) { m.top1 += 0.02; }, 2, false}),
     [](const auto& of) { return std::string(of.param.name); });
 
 TEST(History, TestsThePrimaryMetricInItsDirectionAndNamesIt) {

@@ -76,6 +76,11 @@ TEST(CriteoLine, NumbersWordsTheSameEverywhere) {
   for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
 }
 
+TEST(CriteoLine, TakesDigitsOfEitherCaseForTheSameWord) {
+  EXPECT_EQ(parse(with_field(get_line("0"), 20, "3F8a")).ids, parse(with_field(get_line("0"), 20, "3f8A")).ids);
+  EXPECT_NE(parse(with_field(get_line("0"), 20, "3F8a")).ids, parse(with_field(get_line("0"), 20, "3f8b")).ids);
+}
+
 TEST(CriteoLine, SaysWhatIsWrongAndWhere) {
   const auto refused = [](const std::string& line) { return get_error_message([&] { parse(line); }); };
   EXPECT_EQ(refused("1\t2"),

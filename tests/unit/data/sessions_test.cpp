@@ -39,6 +39,8 @@ TEST(SessionLog, OfAnotherFormIsRefusedByFileAndLine) {
             "log:1: expected a header with a column session_id, sessionid, session, got \"a\", \"item\"");
   EXPECT_EQ(refusal("session,item\n1,2\n1\n"), "log:3: expected 2 fields, as in the header, got 1");
   EXPECT_EQ(refusal("session,item\n1,\n"), "log:2: item: is empty");
+  EXPECT_EQ(refusal("session,item\n1,2\nsession,item\n"),
+            "log:3: repeats the header, as where files were joined: remove the line");
   EXPECT_EQ(refusal("session,item\n"), "log: has no rows below its header");
   EXPECT_EQ(refusal(""), "log: is empty: expected a header and a row for each step of a session");
 }

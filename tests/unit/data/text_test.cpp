@@ -173,6 +173,27 @@ TEST(TextTable, NotesWhatIsEmptyOrHasBlanks) {
                              "t.csv: 1 of 3 labels have blanks around them, which are left out (first: line 4)"}));
 }
 
+TEST(TextTable, LeavesOutHeadersThatJoinedFilesRepeat) {
+  const TextTable table = csv("text,label\ngood,1\ntext,label\nbad,0\n\xef\xbb\xbftext,label\nso,1\n");
+  ASSERT_EQ(table.rows.size(), 3u);
+  expect_row(table, 2, "so", "", "1");
+  EXPECT_EQ(table.notes, std::vector<std::string>{"t.csv: 2 lines repeating the header left out (first: line 3)"});
+  EXPECT_TRUE(get_error_message([] {
+                csv("text,label\ngood,1\nlabel,text\n0,bad\n");
+              }).starts_with("t.csv:3: a second header, whose columns have another order than the first one's"));
+}
+
+TEST(TextTable, SaysWhichOfManyColumnsItTakes) {
+  EXPECT_EQ(csv("id,question,answer,label\n7,a,b,0\n").notes,
+            std::vector<std::string>{"t.csv: column \"question\" is taken for the text, \"answer\" for the second "
+                                     "sentence, \"label\" for the label; data.columns names others"});
+  const auto read = [](const ColumnNames& columns) {
+    return parse_text_table("question,answer,label\na,b,0\n", "t.csv", TableForm::csv, {.columns = columns}).notes;
+  };
+  EXPECT_EQ(read({"question", "answer", "label"}), std::vector<std::string>{});
+  EXPECT_EQ(csv("text,label\na,0\n").notes, std::vector<std::string>{});
+}
+
 TEST(TextTable, PrefersTheColumnsThatAModelLearnedFrom) {
   const auto read = [](const std::string& text, const ColumnNames& columns = {}) {
     return parse_text_table(text, "t.csv", TableForm::csv,
@@ -208,9 +229,11 @@ TEST(LabelClasses, AreTheValuesThatOccur) {
   EXPECT_EQ(note("0\ta\n1\ta\n"), "");
   EXPECT_EQ(note("0\ta\n5\ta\n"), "t.tsv: its labels are 2 numbers, each a class: 0, 5");
   EXPECT_EQ(note("0\ta\n1\ta\n0.0\ta\n"), "t.tsv: labels of one value are one class: \"0\", \"0.0\"");
-  EXPECT_EQ(note("good\ta\nGood\ta\n"),
-            "t.tsv: labels that differ only in case, blanks or the form of letters are classes of their own: \"Good\", "
-            "\"good\"");
+  EXPECT_EQ(
+      note("good\ta\nGood\ta\n"),
+      "t.tsv: labels that differ only in case, blanks or the form of letters, or as true and 1 do, are classes of "
+      "their own: \"Good\", \"good\"");
+  EXPECT_TRUE(note("1\ta\ntrue\ta\nfalse\ta\n").ends_with("classes of their own: \"1\", \"true\""));
   std::string different;
   for (int i = 0; i < 8; ++i) different += fmt::format("{}\ttext\n", 3 * i);
   EXPECT_NE(get_error_message([&] { note(different); }).find("they are no classes; name the columns"),
