@@ -2,6 +2,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/hash.h"
+#include "core/data/class_names.h"
 #include "core/data/file_bytes.h"
 #include "core/data/image/framing.h"
 #include "core/data/image/image_transform.h"
@@ -9,6 +10,7 @@
 #include "core/data/sources.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace ptrain {
 namespace {
@@ -26,8 +28,11 @@ class BoxDataset final : public Dataset {
     info_.image_size = settings.image_size.value_or(usual_side);
     info_.orientation = ImageOrientation::stored;  // boxes are in pixels as stored
     notes_ = std::move(annotated.notes);
+    refuse_relative_boxes(place);
     if (split == Split::train) {
+      if (std::string alike = describe_alike(info_.class_names, place); !alike.empty()) notes_.push_back(alike);
       leave_out_unlearnable(place);
+      note_clipped(place);
     } else if (std::ranges::all_of(images_, has_nothing_to_find)) {
       notes_.push_back(fmt::format("{}: no image has a box to find, so mAP is undefined", place));
     }
@@ -92,6 +97,41 @@ class BoxDataset final : public Dataset {
  private:
   static bool has_nothing_to_find(const AnnotatedImage& image) {
     return std::ranges::all_of(image.objects, &AnnotatedObject::crowd);
+  }
+
+  /// Throws Error where every box lies in the first pixel: its numbers are fractions of the image.
+  void refuse_relative_boxes(const std::string& place) const {
+    bool any = false;
+    for (const AnnotatedImage& image : images_) {
+      for (const auto& [x, y, w, h] : image.objects | std::views::transform(&AnnotatedObject::box)) {
+        if (w <= 0 || h <= 0) continue;
+        if (x + w > 1 || y + h > 1) return;
+        any = true;
+      }
+    }
+    if (!any) return;
+    fail(
+        "{}: all boxes lie within 0 and 1, as fractions of the image do; expected px: multiply them by its width and "
+        "height",
+        place);
+  }
+
+  /// Boxes are clipped when they are learnt. By up to a pixel, rounding puts some of any data set outside.
+  void note_clipped(const std::string& place) {
+    constexpr double rounding = 1;
+    std::int64_t clipped = 0;
+    for (const AnnotatedImage& image : images_) {
+      if (image.width == 0 || image.height == 0) continue;
+      clipped += std::ranges::count_if(image.objects, [&](const AnnotatedObject& one) {
+        const auto& [x, y, w, h] = one.box;
+        return !one.crowd &&
+               (x < -rounding || y < -rounding || x + w > image.width + rounding || y + h > image.height + rounding);
+      });
+    }
+    if (clipped > 0) {
+      notes_.push_back(fmt::format("{}: {} {} beyond the image and {} clipped to it", place, clipped,
+                                   clipped == 1 ? "box reaches" : "boxes reach", clipped == 1 ? "is" : "are"));
+    }
   }
 
   void leave_out_unlearnable(const std::string& place) {

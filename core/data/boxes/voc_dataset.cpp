@@ -1,4 +1,5 @@
 // PASCAL VOC's folders: JPEGImages, Annotations and ImageSets/Main.
+#include "core/base/counted.h"
 #include "core/data/boxes/box_dataset.h"
 #include "core/data/boxes/voc_xml.h"
 #include "core/data/class_names.h"
@@ -94,6 +95,30 @@ std::vector<std::string> collect_class_names(const std::vector<VocImage>& images
   return sorted;
 }
 
+/// Notes on boxes that count from 0 and on images that are missing.
+std::vector<std::string> collect_notes(const std::vector<VocImage>& images, const fs::path& list) {
+  const auto begins_at_0 = [](const VocObject& one) { return one.box[0] == -1 || one.box[1] == -1; };
+  const VocImage* first_missing = nullptr;
+  std::int64_t missing = 0, from_0 = 0;
+  for (const VocImage& image : images) {
+    from_0 += std::ranges::count_if(image.annotation.objects, begins_at_0);
+    if (fs::exists(image.image)) continue;
+    if (missing++ == 0) first_missing = &image;
+  }
+  std::vector<std::string> notes;
+  if (from_0 > 0) {
+    notes.push_back(fmt::format("{}: {} with xmin or ymin 0, but VOC counts pixels from 1: boxes may be one pixel off",
+                                list.string(), counted(from_0, "object")));
+  }
+  if (first_missing != nullptr) {
+    const std::string& given = first_missing->annotation.file_name;
+    notes.push_back(fmt::format("{}: {} missing (first: {} has neither {}{})", list.string(), counted(missing, "image"),
+                                first_missing->annotations.string(), first_missing->image.string(),
+                                given.empty() ? " nor a <filename>" : fmt::format(" nor its <filename>, {}", given)));
+  }
+  return notes;
+}
+
 AnnotatedImages number_classes(const std::vector<VocImage>& images, std::vector<std::string> names) {
   std::map<std::string, std::int32_t> labels;
   for (const std::string& name : names) labels.emplace(name, static_cast<std::int32_t>(labels.size()));
@@ -133,7 +158,9 @@ std::unique_ptr<Dataset> open_voc(const DataSettings& settings, Split split) {
     images = read_images(settings.path, choose_list(settings, Split::eval));
   }
   const std::string place = has_dev_split(settings) ? list.string() : choose_list(settings, split).string();
-  return make_box_dataset(number_classes(images, std::move(names)), settings, split, place);
+  AnnotatedImages annotated = number_classes(images, std::move(names));
+  annotated.notes = collect_notes(images, place);
+  return make_box_dataset(std::move(annotated), settings, split, place);
 }
 
 }  // namespace ptrain

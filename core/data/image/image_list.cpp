@@ -96,6 +96,7 @@ std::vector<std::string> class_names(const ClassFolders& folders, const fs::path
   for (const auto& [name, folder] : folders) names.push_back(name);
   const std::vector<std::string> by_alphabet = names;
   sort_class_names(names);
+  if (std::string alike = describe_alike(names, directory.string()); !alike.empty()) notes.push_back(std::move(alike));
   if (names != by_alphabet) {
     notes.push_back(
         fmt::format("{}: the classes are whole numbers and in their order: {}", directory.string(), listed(names)));

@@ -1,17 +1,15 @@
 #include "core/data/text/label_classes.h"
 
 #include "core/base/errors.h"
+#include "core/data/class_names.h"
 #include "core/data/sources.h"
 #include "core/data/text/row_reader.h"
 #include "core/data/text/table_columns.h"
 #include "core/io/atomic_file.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -28,34 +26,6 @@ std::optional<double> parse_number(std::string_view text) {
   const auto digits = std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (static_cast<std::size_t>(digits) > most_digits) return std::nullopt;
   return value == 0 ? 0.0 : value;  // no negative zero
-}
-
-/// `name` in the form in which names that differ only in case, blanks or the form of their accents are equal, and so
-/// are true and 1, false and 0.
-std::string fold(const std::string& name) {
-  utf8proc_uint8_t* made = nullptr;
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT |
-                                                      UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
-  const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(name.data()),
-                                             static_cast<utf8proc_ssize_t>(name.size()), &made, options);
-  if (size < 0) return name;
-  std::string folded(reinterpret_cast<const char*>(made), static_cast<std::size_t>(size));
-  std::free(made);
-  std::erase_if(folded, [](char c) { return c == ' ' || c == '\t'; });
-  return folded == "true" ? "1" : folded == "false" ? "0" : folded;
-}
-
-/// The first few groups of more than one name: "a" and "A"; "b" and "B".
-std::string describe_groups(const std::map<std::string, std::set<std::string>>& groups) {
-  constexpr std::size_t most_listed = 3;
-  std::string text;
-  std::size_t listed = 0;
-  for (const auto& [key, names] : groups) {
-    if (names.size() < 2) continue;
-    if (++listed > most_listed) return text + "; ...";
-    text += (text.empty() ? "" : "; ") + quoted_list({names.begin(), names.end()});
-  }
-  return text;
 }
 
 void require_repeated(const TextTable& table, std::size_t classes) {
@@ -78,13 +48,12 @@ std::string class_name(std::string_view label) {
 
 LabelClasses collect_classes(const TextTable& table) {
   LabelClasses classes;
-  std::map<std::string, std::set<std::string>> written, alike;
+  std::map<std::string, std::set<std::string>> written;
   for (const TextRow& row : table.rows) written[class_name(row.label)].insert(row.label);
   require_repeated(table, written.size());
   bool are_numbers = true;
   for (const auto& [name, forms] : written) {
     classes.names.push_back(name);
-    alike[fold(name)].insert(name);
     are_numbers = are_numbers && parse_number(name).has_value();
   }
   if (are_numbers) {
@@ -98,12 +67,8 @@ LabelClasses collect_classes(const TextTable& table) {
   if (const std::string merged = describe_groups(written); !merged.empty()) {
     classes.notes.push_back(fmt::format("{}: labels of one value are one class: {}", table.name, merged));
   }
-  if (const std::string similar = describe_groups(alike); !similar.empty()) {
-    classes.notes.push_back(
-        fmt::format("{}: labels that differ only in case, blanks or the form of letters, or as true and 1 do, are "
-                    "classes of their own: "
-                    "{}",
-                    table.name, similar));
+  if (std::string similar = describe_alike(classes.names, table.name); !similar.empty()) {
+    classes.notes.push_back(std::move(similar));
   }
   return classes;
 }

@@ -101,7 +101,8 @@ TEST_F(Voc, TrainsOnImagesWithBoxesInside) {
   ASSERT_EQ(data->size(), 2);
   const std::string list = (root_ / "ImageSets/Main/train.txt").string();
   EXPECT_EQ(data->notes(), (std::vector<std::string>{list + ": 1 box without area or outside the image left out",
-                                                     list + ": 1 image without boxes left out"}));
+                                                     list + ": 1 image without boxes left out",
+                                                     list + ": 1 box reaches beyond the image and is clipped to it"}));
   const Batch batch = first_batch(*data, 2);
   const auto objects = read_objects(batch.at(tensor_names::annotations).row<std::int64_t>(0));
   ASSERT_EQ(objects.size(), 2U);
@@ -168,6 +169,30 @@ TEST_F(Voc, SaysWhatIsWrong) {
   EXPECT_EQ(error(Split::train), (root_ / "ImageSets/Main/train.txt").string() + ": names no image");
 }
 
+TEST_F(Voc, NotesWhatIsProbablyAMistake) {
+  add_voc(root_, "a", voc_object("dog", "0 1 12 10") + voc_object("Dog", "1 1 4 4"));
+  fs::remove(root_ / "JPEGImages/a.bmp");
+  write(root_ / "ImageSets/Main/train.txt", "a\n");
+  const std::string list = (root_ / "ImageSets/Main/train.txt").string();
+  EXPECT_EQ(
+      open_dataset(settings("voc", root_), Split::train)->notes(),
+      (std::vector<std::string>{
+          list + ": 1 object with xmin or ymin 0, but VOC counts pixels from 1: boxes may be one pixel off",
+          list + ": 1 image missing (first: " + (root_ / "Annotations/a.xml").string() + " has neither " +
+              (root_ / "JPEGImages/a.jpg").string() + " nor its <filename>, a.bmp)",
+          list + ": classes of their own, although they differ only in case, blanks or the form of letters, or as "
+                 "true and 1 do: \"Dog\", \"dog\""}));
+}
+
+TEST_F(Voc, RefusesBoxesInFractionsOfTheImage) {
+  add_voc(root_, "a", voc_object("dog", "0.1 0.2 0.9 0.8"));
+  write(root_ / "ImageSets/Main/train.txt", "a\n");
+  EXPECT_NE(get_error([&] {
+              open_dataset(settings("voc", root_), Split::train);
+            }).find("train.txt: all boxes lie within 0 and 1, as fractions of the image do; expected px"),
+            std::string::npos);
+}
+
 TEST_F(Voc, RejectsImagesOfAnotherSizeThanAnnotated) {
   write_bitmap(root_ / "JPEGImages/a.bmp", 10, 20);
   const auto data = open_dataset(settings("voc", root_), Split::train);
@@ -224,6 +249,27 @@ TEST_F(Coco, EvaluatesWithoutTrainingAnnotations) {
   const auto data = open_dataset(settings("coco", root_), Split::eval);
   EXPECT_EQ(data->info().category_ids, std::vector<std::int64_t>{5});
   EXPECT_EQ(data->origin(1).id, 2);
+}
+
+TEST_F(Coco, RefusesBoxesInFractionsOfTheImage) {
+  const fs::path path = root_ / "annotations/instances_train2017.json";
+  write(path, annotations("0.25, 0.5, 0.5, 0.25"));
+  EXPECT_EQ(get_error([&] { open_dataset(settings("coco", root_), Split::train); }),
+            path.string() +
+                ": all boxes lie within 0 and 1, as fractions of the image do; expected px: multiply them by "
+                "its width and height");
+}
+
+TEST_F(Coco, CountsBoxesBeyondTheImage) {
+  const fs::path path = root_ / "annotations/instances_train2017.json";
+  for (const auto& [box, notes] : {std::pair{"-5, 1, 10, 5", 2}, {"15, 1, 10, 5", 2}, {"2, 1, 18.5, 5", 1}}) {
+    write(path, annotations(box));
+    const auto found = open_dataset(settings("coco", root_), Split::train)->notes();
+    EXPECT_EQ(found.size(), static_cast<std::size_t>(notes)) << box;
+    if (notes == 2) {
+      EXPECT_EQ(found.back(), path.string() + ": 1 box reaches beyond the image and is clipped to it");
+    }
+  }
 }
 
 TEST_F(Coco, SaysWhatIsWrong) {
