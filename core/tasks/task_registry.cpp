@@ -40,6 +40,14 @@ constexpr Row rows[] = {
     {"translation", make<TranslationTask>},
 };
 
+std::vector<TaskMetric> list_metrics(const Task& task, std::int64_t classes) {
+  std::vector<TaskMetric> metrics;
+  for (const MetricInfo& metric : task.metrics(classes)) {
+    if (metric.kind != MetricKind::reference) metrics.push_back({metric.name, metric.is_bounded()});
+  }
+  return metrics;
+}
+
 }  // namespace
 
 std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& options) {
@@ -59,7 +67,7 @@ std::vector<TaskEntry> task_entries() {
   for (const Row& row : rows) {
     const std::shared_ptr<const Task> task = row.make({});
     entries.push_back({std::string(row.name), task->targets(),
-                       [task](std::int64_t classes) { return metric_names(task->metrics(classes)); },
+                       [task](std::int64_t classes) { return list_metrics(*task, classes); },
                        [task](const Config& config, const RejectKey& reject) { task->check(config, reject); }});
   }
   return entries;

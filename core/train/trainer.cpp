@@ -49,7 +49,7 @@ void Trainer::compile(OutputUse use) {
   const InterruptibleWork interruptible;
   const TrainingPlanOptions& options = plans_.options();
   counts_ = count_steps(config_.train, options.phases, options.loader, training_data_, use);
-  if (use == OutputUse::training) note_long_warm_up();
+  if (use == OutputUse::training) note_idle_schedule();
   plans_.compile(training_data_, evaluation_data_);
   flush_notes();
 }
@@ -77,13 +77,24 @@ void Trainer::prepare() {
   observer_.on_start(result());
 }
 
-/// Where train.steps is set, the configuration's own notes say so.
-void Trainer::note_long_warm_up() const {
-  const std::int64_t warm_up = config_.train.schedule.warmup_steps;
-  if (config_.train.steps > 0 || warm_up < counts_.total_steps) return;
-  observer_.on_note(fmt::format(
-      "train.schedule.warmup_steps: {}, but the training has {} steps: lr never reaches its peak; expected fewer",
-      warm_up, counts_.total_steps));
+/// What the configuration's own notes cannot say before the number of steps is known: of warm-up by train.epochs, of
+/// milestones by train.steps.
+void Trainer::note_idle_schedule() const {
+  const ScheduleConfig& schedule = config_.train.schedule;
+  if (config_.train.steps == 0) {
+    if (schedule.warmup_steps < counts_.total_steps) return;
+    observer_.on_note(fmt::format(
+        "train.schedule.warmup_steps: {}, but the training has {} steps: lr never reaches its peak; expected fewer",
+        schedule.warmup_steps, counts_.total_steps));
+    return;
+  }
+  for (const double milestone : schedule.milestones) {
+    if (counts_.steps_until(milestone) < counts_.total_steps) continue;
+    observer_.on_note(fmt::format(
+        "train.schedule.milestones: epoch {:g} is not reached in the training's {} steps: lr does not change there",
+        milestone, counts_.total_steps));
+    return;
+  }
 }
 
 void Trainer::train() {

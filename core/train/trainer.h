@@ -58,7 +58,7 @@ class Trainer {
   void start_training();
   /// The metric that `key` names. Throws Error{usage} if the task has none of that name.
   const MetricInfo& metric_named(const std::string& name, const std::string& key) const;
-  void note_long_warm_up() const;
+  void note_idle_schedule() const;
   void begin_target(const std::string& metric);
   void announce_stage(std::int64_t step);
   void record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank);

@@ -120,6 +120,30 @@ std::vector<std::string_view> find_keys_of_others(const Entry& chosen, const std
   return keys;
 }
 
+/// Notes values of a schedule that leave the learning rate as it is.
+void note_idle_schedule(LoadedConfig& loaded) {
+  const TrainConfig& train = loaded.config.train;
+  const ScheduleConfig& schedule = train.schedule;
+  const auto note = [&](const std::string& key, const std::string& why) {
+    loaded.notes.push_back(fmt::format("{}: {}: {}", loaded.origins.at(key), key, why));
+  };
+  if (train.optimizer.lr == 0) note("train.optimizer.lr", "is 0: no parameter is ever changed");
+  if (train.steps > 0 && schedule.warmup_steps >= train.steps) {
+    note("train.schedule.warmup_steps",
+         fmt::format("not below train.steps {}, lr never reaches its peak", train.steps));
+  }
+  if (schedule.warmup_ratio == 1) {
+    note("train.schedule.warmup_ratio", "is 1: the warm-up takes all steps, lr reaches its peak at the last one");
+  }
+  if (schedule.name != ScheduleKind::piecewise) return;
+  if (schedule.gamma == 1) note("train.schedule.gamma", "is 1: lr does not change at the milestones");
+  const double epochs = static_cast<double>(train.epochs);
+  const auto late = std::ranges::lower_bound(schedule.milestones, epochs);
+  if (train.steps > 0 || late == schedule.milestones.end()) return;
+  note("train.schedule.milestones",
+       fmt::format("{:g} is not below train.epochs {}: lr does not change there", *late, train.epochs));
+}
+
 }  // namespace
 
 void note_unread(LoadedConfig& loaded, const Catalogs& catalogs) {
@@ -137,12 +161,7 @@ void note_unread(LoadedConfig& loaded, const Catalogs& catalogs) {
   for (const Rule& rule : rules) {
     if (!rule.read(config)) note(rule.keys, rule.because);
   }
-  const TrainConfig& train = config.train;
-  if (train.steps > 0 && train.schedule.warmup_steps >= train.steps) {
-    loaded.notes.push_back(
-        fmt::format("{}: train.schedule.warmup_steps: not below train.steps {}, lr never reaches its peak",
-                    loaded.origins.at("train.schedule.warmup_steps"), train.steps));
-  }
+  note_idle_schedule(loaded);
 }
 
 }  // namespace ptrain

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 namespace ptrain {
@@ -148,14 +149,23 @@ void check_balance(const Config& config, const Rejection& reject) {
 
 /// Rejects metrics that the task does not have.
 void check_metrics(const Config& config, const TaskEntry& task, const Rejection& reject) {
-  const std::vector<std::string> known = task.metrics(config.model.classes);
+  const std::vector<TaskMetric> metrics = task.metrics(config.model.classes);
+  std::vector<std::string> known;
+  std::ranges::transform(metrics, std::back_inserter(known), &TaskMetric::name);
   const auto check = [&](const char* key, const std::string& metric) {
     if (metric == primary_metric || has(known, metric)) return;
     reject(key, "expected {}, one of {}, got {}{}", primary_metric, fmt::join(known, ", "), shown(metric),
            did_you_mean(metric, known));
   };
   if (config.output.keep_best != no_metric) check("output.keep_best", config.output.keep_best);
-  if (config.train.target > 0) check("train.target_metric", config.train.target_metric);
+  if (config.train.target == 0) return;
+  check("train.target_metric", config.train.target_metric);
+  const bool is_primary = config.train.target_metric == primary_metric;
+  const TaskMetric& wanted =
+      is_primary ? metrics.front() : *std::ranges::find(metrics, config.train.target_metric, &TaskMetric::name);
+  if (wanted.is_bounded && config.train.target > 1) {
+    reject("train.target", "{} is at most 1, got {}: it would never be reached", wanted.name, config.train.target);
+  }
 }
 
 /// Checks the task, and whether the data has its targets.

@@ -42,6 +42,12 @@ class ConsoleOptions(ProgramTest):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertRegex(" ".join(self.report("out")["notes"]), "warmup_steps: .*lr never reaches its peak")
 
+    def test_a_milestone_after_the_last_step_is_told(self):
+        result = self.train("out", "-o", "train.steps=3", "-o", "train.schedule.name=piecewise", "-o",
+                            "train.schedule.warmup_ratio=0", "-o", "train.schedule.milestones=50")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(" ".join(self.report("out")["notes"]), "milestones: epoch 50 is not reached in the training's 3 steps")
+
     def test_events_are_a_line_of_json_each(self):
         result = run("run", self.config, "--out", self.folder / "out", "--log", "jsonl", "-o", "train.steps=3", "-q")
         events = [json.loads(line) for line in result.stdout.splitlines()]

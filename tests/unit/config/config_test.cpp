@@ -300,6 +300,31 @@ TEST(ConfigNotes, NameWhatIsNotRead) {
       (std::vector<std::string>{"command line: train.optimizer.beta1: not read with train.optimizer.name momentum"}));
 }
 
+TEST(ConfigNotes, NameWhatLeavesTheLearningRateAsItIs) {
+  const auto note = [](const std::vector<std::string>& assignments) {
+    std::vector<std::string> all = assignments;
+    all.insert(all.end(), {"train.epochs=10", "train.steps=0"});
+    const std::vector<std::string> notes = parse("", all).notes;
+    return notes.size() == 1 ? notes.front() : fmt::format("{} notes", notes.size());
+  };
+  const std::string piecewise = "train.schedule.name=piecewise";
+  EXPECT_EQ(note({"train.optimizer.lr=0"}), "command line: train.optimizer.lr: is 0: no parameter is ever changed");
+  EXPECT_EQ(note({"train.schedule.warmup_ratio=1"}),
+            "command line: train.schedule.warmup_ratio: is 1: the warm-up takes all steps, lr reaches its peak at the "
+            "last one");
+  EXPECT_EQ(note({piecewise, "train.schedule.milestones=3,30"}),
+            "command line: train.schedule.milestones: 30 is not below train.epochs 10: lr does not change there");
+  EXPECT_EQ(note({piecewise, "train.schedule.milestones=3", "train.schedule.gamma=1"}),
+            "command line: train.schedule.gamma: is 1: lr does not change at the milestones");
+  EXPECT_EQ(note({piecewise, "train.schedule.milestones=3"}), "0 notes");
+}
+
+TEST(ConfigErrors, NameATargetThatNoValueReaches) {
+  EXPECT_EQ(refusal("train: {target: 76.5}\n"),
+            "x.yaml:3: train.target: top1 is at most 1, got 76.5: it would never be reached");
+  EXPECT_EQ(parse("train: {target: 0.765}\n").config.train.target, 0.765);
+}
+
 TEST(ConfigNotes, NameAGuardWithNothingToGuard) {
   EXPECT_EQ(parse("", {"batch_norm_guard_every_steps=100", "flags.cudnn_batchnorm_spatial_persistent=false"}).notes,
             (std::vector<std::string>{"command line: batch_norm_guard_every_steps: not read with "
