@@ -51,7 +51,7 @@ std::string render_mark(const std::string& mark, const std::filesystem::path& fo
 
 DocumentTables render_document(const std::filesystem::path& document) {
   DocumentTables result;
-  const std::string content = read_file(document);
+  const std::string content = read_file(document, WebPages::read);
   const std::string line_end = content.find("\r\n") != std::string::npos ? "\r\n" : "\n";
   const std::vector<std::string> lines = split_lines(content);
   const std::filesystem::path folder = document.has_parent_path() ? document.parent_path() : ".";

@@ -82,7 +82,7 @@ BenchProgram bench_program(const fs::path& path) {
 
 std::string find_last_line(const fs::path& log) {
   std::string last;
-  std::istringstream lines(read_file(log));
+  std::istringstream lines(read_file(log, WebPages::read));
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty()) last = line;
   }

@@ -140,8 +140,9 @@ CommandMetric parse_command_metric(const std::string& text, const std::string& w
 
 std::vector<double> read_command_metric(const CommandMetric& metric, const std::filesystem::path& output) {
   std::vector<double> figures;
-  if (metric.source == Source::expression) figures = match_lines(metric, read_file(output));
-  if (metric.source == Source::output_json) figures = read_json_lines(metric, read_file(output));
+  const auto read_output = [&] { return read_file(output, WebPages::read); };
+  if (metric.source == Source::expression) figures = match_lines(metric, read_output());
+  if (metric.source == Source::output_json) figures = read_json_lines(metric, read_output());
   if (metric.source == Source::file_json) figures = read_json_file(metric);
   if (!figures.empty()) return figures;
   const std::string place = metric.source == Source::file_json     ? metric.file.string()

@@ -24,7 +24,7 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& byt
   if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
     fail("{}: cannot read all of its {} bytes", path.string(), bytes.size());
   }
-  refuse_lfs_pointer(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  refuse_stand_in(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 ByteReader::ByteReader(std::span<const std::uint8_t> bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {

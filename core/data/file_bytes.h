@@ -11,8 +11,8 @@
 
 namespace ptrain {
 
-/// Replaces `bytes` with the file's contents. Throws Error naming the file and the system's reason, or that it is a Git
-/// LFS pointer.
+/// Replaces `bytes` with the file's contents. Throws Error naming the file and the system's reason, or what it is
+/// in place of the file that is meant (refuse_stand_in).
 void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& bytes);
 
 /// Reads a plain or gzip-compressed byte string front to back. The bytes must outlive the reader.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -19,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view lfs_pointer = "version https://git-lfs.";
+constexpr std::size_t longest_start = 512;                  // of a file, that shows what it is
 constexpr std::size_t largest_call = std::size_t{1} << 30;  // read() and write() stop a little below 2 GiB
 
 /// Makes the rename itself durable. Some file systems cannot flush a directory; then nothing is done.
@@ -49,6 +50,18 @@ void remove_abandoned(const fs::path& target) {
     if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
     ::close(descriptor);
   }
+}
+
+/// Whether a file that begins so is HTML, or an error message in XML.
+bool is_web_page(std::string_view start) {
+  if (start.starts_with("\xef\xbb\xbf")) start.remove_prefix(3);
+  start.remove_prefix(std::min(start.find_first_not_of(" \t\r\n"), start.size()));
+  if (!start.starts_with('<')) return false;
+  std::string lower(start);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto has = [&](std::string_view tag) { return lower.find(tag) != lower.npos; };
+  return lower.starts_with("<!doctype html") || lower.starts_with("<html") ||
+         (lower.starts_with("<?xml") && (has("<html") || has("<error>")));
 }
 
 }  // namespace
@@ -146,12 +159,16 @@ void make_folder(const fs::path& folder) {
   if (error) fail("{}: cannot create the folder: {}", folder.string(), error.message());
 }
 
-void refuse_lfs_pointer(const fs::path& path, std::string_view bytes) {
-  if (!bytes.starts_with(lfs_pointer)) return;
-  throw UnreadableFile(path, "it is a Git LFS pointer, not the file that it stands for; run git lfs pull there");
+void refuse_stand_in(const fs::path& path, std::string_view bytes, WebPages pages) {
+  if (bytes.starts_with("version https://git-lfs.")) {
+    throw UnreadableFile(path, "it is a Git LFS pointer, not the file that it stands for; run git lfs pull there");
+  }
+  if (pages == WebPages::refuse && is_web_page(bytes.substr(0, longest_start))) {
+    throw UnreadableFile(path, "it is a web page, as servers answer in place of a file; download the file again");
+  }
 }
 
-OpenFile open_for_reading(const fs::path& path) {
+OpenFile open_for_reading(const fs::path& path, WebPages pages) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a FIFO would wait for a writer
   if (descriptor < 0) throw UnreadableFile(path, std::strerror(errno));
   struct stat status {};
@@ -159,20 +176,24 @@ OpenFile open_for_reading(const fs::path& path) {
     ::close(descriptor);
     throw UnreadableFile(path, S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file");
   }
-  std::array<char, lfs_pointer.size()> start;
-  if (::pread(descriptor, start.data(), start.size(), 0) == static_cast<ssize_t>(start.size())) {
-    try {
-      refuse_lfs_pointer(path, {start.data(), start.size()});
-    } catch (...) {
-      ::close(descriptor);
-      throw;
-    }
+  std::array<char, longest_start> start;
+  const ssize_t got = ::pread(descriptor, start.data(), start.size(), 0);
+  try {
+    refuse_stand_in(path, {start.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))}, pages);
+  } catch (...) {
+    ::close(descriptor);
+    throw;
   }
   return {descriptor, static_cast<std::size_t>(std::max<off_t>(status.st_size, 0))};
 }
 
-std::string read_file(const fs::path& path) {
-  const auto [descriptor, expected] = open_for_reading(path);
+std::ifstream open_stream(const fs::path& path) {
+  ::close(open_for_reading(path).descriptor);
+  return std::ifstream(path, std::ios::binary);
+}
+
+std::string read_file(const fs::path& path, WebPages pages) {
+  const auto [descriptor, expected] = open_for_reading(path, pages);
   std::string content;
   std::size_t used = 0;
   while (true) {  // grows as needed: a file may grow

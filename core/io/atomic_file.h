@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,20 +65,26 @@ class UnreadableFile : public Error {
       : Error(ExitCode::failed, fmt::format("cannot read {}: {}", path.string(), why)) {}
 };
 
-/// Throws UnreadableFile if `bytes`, the start of a file, are those of a Git LFS pointer: what Git leaves in place of a
-/// file that was not fetched.
-void refuse_lfs_pointer(const std::filesystem::path& path, std::string_view bytes);
+/// Whether web pages are read: as texts they may be meant.
+enum class WebPages { refuse, read };
+
+/// Throws UnreadableFile if `bytes`, the start of a file, are not those of the file that is meant: a Git LFS pointer,
+/// which Git leaves in place of a file that was not fetched, or an HTML page (or an error message in XML), which
+/// servers answer in place of a file.
+void refuse_stand_in(const std::filesystem::path& path, std::string_view bytes, WebPages pages = WebPages::refuse);
 
 struct OpenFile {
   int descriptor = -1;
   std::size_t bytes = 0;
 };
-/// A regular file, open for reading. Throws UnreadableFile when it cannot be opened, is something else or a Git LFS
-/// pointer; never waits for a FIFO.
-OpenFile open_for_reading(const std::filesystem::path& path);
+/// A regular file, open for reading. Throws UnreadableFile when it cannot be opened or is something else, and as
+/// refuse_stand_in() does; never waits for a FIFO.
+OpenFile open_for_reading(const std::filesystem::path& path, WebPages pages = WebPages::refuse);
+/// The same, as a stream.
+std::ifstream open_stream(const std::filesystem::path& path);
 
-/// The whole file. Throws Error{failed} when it cannot be opened or read.
-std::string read_file(const std::filesystem::path& path);
+/// The whole file. Throws as open_for_reading() does, and when it cannot be read.
+std::string read_file(const std::filesystem::path& path, WebPages pages = WebPages::refuse);
 
 /// CRC-32 (IEEE 802.3, zlib's) of `bytes`, continuing from the value `before`.
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);

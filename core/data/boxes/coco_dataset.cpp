@@ -3,6 +3,7 @@
 #include "core/data/boxes/coco_json.h"
 #include "core/data/sources.h"
 #include "core/data/split.h"
+#include "core/io/atomic_file.h"
 
 #include <fmt/ranges.h>
 
@@ -72,8 +73,7 @@ fs::path find_images(const fs::path& root, const fs::path& annotations, const An
 }
 
 AnnotatedImages read_annotations(const DataSettings& settings, const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("{}: cannot be opened", path.string());
+  std::ifstream file = open_stream(path);
   const ObjectMasks masks = wants_masks(settings.targets) ? ObjectMasks::read : ObjectMasks::skip;
   AnnotatedImages annotated = parse_coco(file, path.string(), "", settings.classes, masks);
   const fs::path folder = find_images(settings.path, path, annotated);
@@ -85,7 +85,7 @@ AnnotatedImages read_annotations(const DataSettings& settings, const fs::path& p
 void require_training_categories(const DataSettings& settings, const AnnotatedImages& annotated, const fs::path& path) {
   const fs::path training = find_annotations(settings, Split::train);
   if (training.empty()) return;
-  std::ifstream file(training, std::ios::binary);
+  std::ifstream file = open_stream(training);
   const AnnotatedImages other = parse_coco(file, training.string(), "", settings.classes);
   if (other.class_names == annotated.class_names) return;
   fail("{}: has the categories {}, {} has {}", path.string(), listed(annotated.class_names), training.string(),

@@ -6,6 +6,7 @@
 #include "core/data/file_bytes.h"
 #include "core/data/sources.h"
 #include "core/data/split.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <fstream>
@@ -41,8 +42,7 @@ fs::path choose_list(const DataSettings& settings, Split split) {
 
 /// The first word of each line.
 std::vector<std::string> read_list(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) fail("{}: cannot be opened", path.string());
+  std::ifstream file = open_stream(path);
   std::vector<std::string> names;
   std::set<std::string> known;
   for (std::string line; std::getline(file, line);) {

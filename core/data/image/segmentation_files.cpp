@@ -4,6 +4,7 @@
 #include "core/data/image/image_list.h"
 #include "core/data/sources.h"
 #include "core/data/split.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <fstream>
@@ -109,12 +110,12 @@ SegmentationFiles list_mask_folder(const DataSettings& settings, Split split) {
 SegmentationFiles list_voc(const DataSettings& settings, Split split) {
   const fs::path root = settings.path;
   const fs::path list = root / "ImageSets" / "Segmentation" / (split == Split::train ? "train.txt" : "val.txt");
-  std::ifstream lines(list);
-  if (!lines) {
+  if (!fs::exists(list)) {
     fail("{}: not found; expected data.path to hold JPEGImages, SegmentationClass and ImageSets/Segmentation",
          list.string());
   }
   SegmentationFiles files{{}, voc_classes, list};
+  std::ifstream lines = open_stream(list);
   for (std::string name; lines >> name;) {
     files.samples.push_back({root / "JPEGImages" / (name + ".jpg"), root / "SegmentationClass" / (name + ".png")});
   }

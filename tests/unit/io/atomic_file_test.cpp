@@ -152,6 +152,25 @@ TEST(ReadFile, GitLfsPointersAreNamedWhateverTheyStandFor) {
   EXPECT_EQ(read_file(directory / "vocab.txt"), "version ");
 }
 
+TEST(ReadFile, WebPagesAreNamedUnlessTheyMayBeMeant) {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "train.csv";
+  for (const char* page : {"<!DOCTYPE html>\n<title>Not found</title>", "\xef\xbb\xbf\r\n <HTML lang=\"en\">",
+                           "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>"}) {
+    write_file_atomic(file, page);
+    EXPECT_NE(get_error([&] { read_file(file); }).find("train.csv: it is a web page, as servers answer in place of"),
+              std::string::npos)
+        << page;
+    EXPECT_THROW(MappedFile{file}, UnreadableFile);
+    EXPECT_THROW(open_stream(file), UnreadableFile);
+    EXPECT_EQ(read_file(file, WebPages::read), page);
+  }
+  for (const char* other : {"<annotation/>", "<?xml version=\"1.0\"?><annotation/>", "<htm", ""}) {
+    write_file_atomic(file, other);
+    EXPECT_EQ(read_file(file), other);
+  }
+}
+
 TEST(Crc32, MatchesTheStandardCheckValueInOneAndInTwoParts) {
   const std::string text = "123456789";
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
