@@ -57,8 +57,9 @@ void show(const QuantizeReport& report) {
   if (report.metric) {
     fmt::print("{}: {:.4f} before, {:.4f} after\n", report.metric->title, report.metric->before, report.metric->after);
   }
-  fmt::print("logits: relative error {:.4f}, largest {:.4f}; the prediction is unchanged for {:.2f} %\n",
-             report.logits.relative, report.logits.largest, 100 * report.logits.agreement);
+  fmt::print("logits: relative error {:.4f}, largest {:.4f}", report.logits.relative, report.logits.largest);
+  if (report.logits.agreement) fmt::print("; the prediction is unchanged for {:.2f} %", 100 * *report.logits.agreement);
+  fmt::print("\n");
   fmt::print("size: {} bytes before, {} after ({:.2f} times smaller)\n", report.bytes_before, report.bytes_after,
              static_cast<double>(report.bytes_before) / static_cast<double>(report.bytes_after));
   if (report.speed) {
@@ -129,6 +130,11 @@ void quantize(const QuantizeArguments& arguments) {
   report.bytes_before = read_size(opened.trained.weights().file);
   report.bytes_after = read_size(weights);
   report.notes = make_notes(*calibration, *opened.task);
+  if (!report.accuracy && !report.metric) {
+    report.notes.push_back(fmt::format(
+        "{} was not measured, since {} have no labels: --max-logit-error decided, not --max-drop",
+        opened.task->metrics(calibration->info().classes).front().title, report.evaluated_on));
+  }
   report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {
     DeployedModel before(*backend, *opened.model, *opened.task, opened.trained.weights(), deploy_options);

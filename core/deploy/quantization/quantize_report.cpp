@@ -26,7 +26,7 @@ void MetricBeforeAndAfter::describe(Fields& field) {
 void LogitError::describe(Fields& field) {
   field("relative", relative, "root mean square of the differences over that of the logits in fp32");
   field("largest", largest, "difference");
-  field("agreement", agreement, "fraction of the inputs with the same predicted class");
+  field("agreement", agreement, "fraction of the inputs with the same predicted class; null: predictions are not classes");
 }
 
 void QuantizedLayer::describe(Fields& field) {
@@ -100,9 +100,19 @@ std::optional<MetricBeforeAndAfter> compare_metric(const Answers& before, const 
   return MetricBeforeAndAfter{before.metric->name, before.metric->title, *before.metric->value, *after.metric->value};
 }
 
+/// None where predictions are label maps, boxes or values, which are never quite equal.
+static std::optional<double> measure_agreement(const std::vector<Prediction>& before,
+                                               const std::vector<Prediction>& after) {
+  std::int64_t same = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (!before[i].probability) return std::nullopt;
+    same += before[i].answer == after[i].answer ? 1 : 0;
+  }
+  return static_cast<double>(same) / static_cast<double>(before.size());
+}
+
 LogitError compare_logits(const Answers& before, const Answers& after) {
   double changed = 0, whole = 0;
-  std::int64_t same = 0;
   LogitError error;
   for (std::size_t i = 0; i < before.scores.size(); ++i) {
     const double was{before.scores[i]}, difference = double{after.scores[i]} - was;
@@ -110,11 +120,8 @@ LogitError compare_logits(const Answers& before, const Answers& after) {
     whole += was * was;
     error.largest = std::max(error.largest, std::abs(difference));
   }
-  for (std::size_t i = 0; i < before.predictions.size(); ++i) {
-    same += before.predictions[i].answer == after.predictions[i].answer ? 1 : 0;
-  }
   error.relative = whole > 0 ? std::sqrt(changed / whole) : 0;
-  error.agreement = static_cast<double>(same) / static_cast<double>(before.predictions.size());
+  error.agreement = measure_agreement(before.predictions, after.predictions);
   return error;
 }
 

@@ -32,7 +32,8 @@ struct MetricBeforeAndAfter {
 };
 
 struct LogitError {
-  double relative = 0, largest = 0, agreement = 1;
+  double relative = 0, largest = 0;
+  std::optional<double> agreement = {};  // fraction of inputs with the same class; absent: predictions are not classes
 
   void describe(Fields& field);
 };

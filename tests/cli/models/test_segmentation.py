@@ -171,6 +171,8 @@ class Segmentation(ProgramTest):
                         "--layers", "all", "--max-logit-error", "0.5", "--speed-seconds", "0")
         self.assertEqual(quantized.returncode, 0, quantized.stderr)
         self.assertIn("calibrated on 3 samples", quantized.stdout)
+        self.assertNotIn("unchanged", quantized.stdout)
+        self.assertIn("note: mIoU was not measured, since the calibration samples have no labels", quantized.stdout)
         answered = run("infer", self.folder / "int8", self.folder / "data/val", "--format", "jsonl", "--progress", "none")
         self.assertEqual(answered.returncode, 0, answered.stderr)
         self.assertEqual(len(answered.stdout.splitlines()), 3)

@@ -51,8 +51,14 @@ TEST(LogitError, IsRelativeToTheLogits) {
   const LogitError error = compare_logits(before, after);
   EXPECT_DOUBLE_EQ(error.relative, 0.2);
   EXPECT_DOUBLE_EQ(error.largest, 1);
-  EXPECT_DOUBLE_EQ(error.agreement, 1);
-  EXPECT_DOUBLE_EQ(compare_logits(after, get_answers({4, 3, 1, 0}, "11")).agreement, 0.5);
+  EXPECT_EQ(error.agreement, 1);
+  EXPECT_EQ(compare_logits(after, get_answers({4, 3, 1, 0}, "11")).agreement, 0.5);
+}
+
+TEST(LogitError, HasNoAgreementWithoutClasses) {
+  Answers maps = get_answers({1, 0}, "1");
+  maps.predictions[0].probability.reset();
+  EXPECT_FALSE(compare_logits(maps, maps).agreement);
 }
 
 }  // namespace
