@@ -131,9 +131,9 @@ void quantize(const QuantizeArguments& arguments) {
   report.bytes_after = read_size(weights);
   report.notes = make_notes(*calibration, *opened.task);
   if (!report.accuracy && !report.metric) {
-    report.notes.push_back(fmt::format(
-        "{} was not measured, since {} have no labels: --max-logit-error decided, not --max-drop",
-        opened.task->metrics(calibration->info().classes).front().title, report.evaluated_on));
+    report.notes.push_back(
+        fmt::format("{} was not measured, since {} have no labels: --max-logit-error decided, not --max-drop",
+                    opened.task->metrics(calibration->info().classes).front().title, report.evaluated_on));
   }
   report.notes.insert(report.notes.end(), all->notes().begin(), all->notes().end());
   if (arguments.speed_seconds > 0) {

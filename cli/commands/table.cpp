@@ -13,6 +13,7 @@
 #include "core/io/free_output.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <memory>
@@ -64,7 +65,12 @@ std::string render(const TableOptions& options) {
   if (!options.figures.empty()) html::write_figures(make_figures(sets), options.figures);
   const fs::path from = options.output.empty() ? fs::path(".") : fs::absolute(options.output).parent_path();
   if (options.format == "text") return table_text(table);
-  if (options.format == "markdown") return table_markdown(table, from);
+  if (options.format == "markdown") {
+    std::string text = table_markdown(table, from);
+    const std::vector<std::string> footnotes = table_footnotes(table);
+    if (!footnotes.empty()) text += fmt::format("\n-: {}\n", fmt::join(footnotes, "; "));
+    return text;
+  }
   if (options.format == "latex") return table_latex(table);
   if (options.format == "csv") return table_csv(table, from);
   if (options.format == "json") return document_text(table_document(table, from));

@@ -1,5 +1,6 @@
 #include "core/analysis/compare.h"
 
+#include "core/analysis/failures.h"
 #include "core/analysis/quality.h"
 #include "core/report/statistics.h"
 
@@ -87,20 +88,6 @@ SpeedChange test_speed_change(const Runs& base, const Runs& changed, SpeedEstima
     return test_paired_change(subtract(collect_step_logs(second, estimator), collect_step_logs(first, estimator)),
                               rule);
   return test_group_change(collect_step_logs(base, estimator), collect_step_logs(changed, estimator), rule);
-}
-
-/// Why a side has too few runs: "2 of 3 runs ended well (1 oom: does not fit)".
-std::string explain_shortfall(const MeasuredCase& item, const char* side) {
-  const auto bad = std::find_if(item.runs.begin(), item.runs.end(), [](const MeasuredRun& run) {
-    return run.record.outcome != RunOutcome::ok || !run.record.figures;
-  });
-  std::string why = "nothing was measured";
-  if (item.runs.empty()) why = "was not run";
-  if (bad != item.runs.end() && bad->record.outcome != RunOutcome::ok) {
-    why = fmt::format("{}{}", to_string(bad->record.outcome),
-                      bad->record.message.empty() ? "" : ": " + bad->record.message);
-  }
-  return fmt::format("{}: no good run ({})", side, why);
 }
 
 std::optional<double> compute_memory_change(const Runs& base, const Runs& changed) {
@@ -289,7 +276,8 @@ CaseComparison compare_cases(const MeasuredCase& base, const MeasuredCase& chang
   result.base_runs = count_runs(base);
   result.changed_runs = count_runs(changed);
   if (before.empty() || all.empty()) {
-    result.speed.reason = before.empty() ? explain_shortfall(base, "base") : explain_shortfall(changed, "new");
+    result.speed.reason =
+        before.empty() ? "base: " + explain_no_good_run(base) : "new: " + explain_no_good_run(changed);
     return result;
   }
   if (after.empty()) {
@@ -338,6 +326,9 @@ Comparison compare(const RunSet& base, const RunSet& changed, const CompareRule&
   if (!common) {
     throw Error(ExitCode::inconclusive,
                 fmt::format("{} and {} have no case in common", comparison.base, comparison.changed));
+  }
+  for (const MeasuredCase& item : changed.cases) {
+    if (base.find(item.name) == nullptr) comparison.notes.push_back(item.name + ": only new has it: not compared");
   }
   add_machine_difference(comparison, base, changed);
   return comparison;

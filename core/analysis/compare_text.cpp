@@ -2,6 +2,7 @@
 #include "core/analysis/compare.h"
 #include "core/analysis/markdown.h"
 #include "core/analysis/quality.h"
+#include "core/analysis/remark_list.h"
 #include "core/base/counted.h"
 
 #include <fmt/format.h>
@@ -74,37 +75,13 @@ std::string format_target(const TargetChange& target) {
                      target.missed > 0 ? fmt::format("; {} missed the target", counted(target.missed, "run")) : "");
 }
 
-/// Lines of several cases, each with the names of the cases it holds for.
-class RemarkList {
- public:
-  explicit RemarkList(std::size_t cases) : cases_(cases) {}
-
-  void add(const std::string& name, const std::string& line) {
-    if (line.empty()) return;
-    auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const Remark& r) { return r.line == line; });
-    if (known == remarks_.end()) known = remarks_.insert(known, {line, {}});
-    known->names.push_back(name);
-  }
-  std::vector<std::string> lines() const {
-    std::vector<std::string> result;
-    for (const Remark& remark : remarks_) result.push_back(fmt::format("{}: {}", format_names(remark), remark.line));
-    return result;
-  }
-
- private:
-  struct Remark {
-    std::string line;
-    std::vector<std::string> names;
-  };
-  /// "level=O0", "level=O0, level=O1", "every case"
-  std::string format_names(const Remark& remark) const {
-    if (remark.names.size() == cases_ && cases_ > 1) return "every case";
-    return fmt::format("{}", fmt::join(remark.names, "; "));
-  }
-
-  std::size_t cases_;
-  std::vector<Remark> remarks_;
-};
+/// "base has 6 records, new has 5"; empty where they have as many, or where one has none, which its reason says.
+std::string describe_missing_records(const CaseComparison& item) {
+  const std::int64_t base = item.base_runs.runs, changed = item.changed_runs.runs;
+  if (base == changed || base == 0 || changed == 0) return {};
+  const std::string unpaired = item.speed.paired ? ": runs without a pair are left out" : "";
+  return fmt::format("base has {}, new has {}{}", counted(base, "record"), changed, unpaired);
+}
 
 /// When the runs of both sides were measured.
 std::string format_spans(const Comparison& comparison) {
@@ -186,6 +163,7 @@ std::vector<std::string> comparison_remarks(const Comparison& comparison) {
     const bool more = item.failures() != FailureVerdict::not_more;
     const std::string failures = failures_text(item.base_runs, item.changed_runs);
     remarks.add(item.name, (more ? "MORE FAILURES: " : "") + failures);
+    remarks.add(item.name, describe_missing_records(item));
     remarks.add(item.name, item.speed.reason);
     remarks.add(item.name, item.accuracy.reason.empty() ? "" : "accuracy: " + item.accuracy.reason);
     if (item.target) remarks.add(item.name, format_target(*item.target));

@@ -47,6 +47,18 @@ RunCounts count_runs(const MeasuredCase& item) {
   return counts;
 }
 
+std::string explain_no_good_run(const MeasuredCase& item) {
+  const auto bad = std::ranges::find_if(
+      item.runs, [](const MeasuredRun& run) { return run.record.outcome != RunOutcome::ok || !run.record.figures; });
+  std::string why = "nothing was measured";
+  if (item.runs.empty()) why = "was not run";
+  if (bad != item.runs.end() && bad->record.outcome != RunOutcome::ok) {
+    why = fmt::format("{}{}", to_string(bad->record.outcome),
+                      bad->record.message.empty() ? "" : ": " + bad->record.message);
+  }
+  return fmt::format("no good run ({})", why);
+}
+
 RunCounts& operator+=(RunCounts& a, const RunCounts& b) {
   a.runs += b.runs;
   a.failed += b.failed;

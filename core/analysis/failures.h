@@ -30,6 +30,8 @@ struct RunCounts {
 
 /// Counts how the runs of a case ended.
 RunCounts count_runs(const MeasuredCase& item);
+/// Why a case has no good run: "no good run (oom: does not fit)", "no good run (was not run)".
+std::string explain_no_good_run(const MeasuredCase& item);
 /// Adds the counts of `b`; the example stays the first one.
 RunCounts& operator+=(RunCounts& a, const RunCounts& b);
 

@@ -1,7 +1,9 @@
 #include "core/analysis/table.h"
 
+#include "core/analysis/failures.h"
 #include "core/analysis/published.h"
 #include "core/analysis/quality.h"
+#include "core/analysis/remark_list.h"
 #include "core/analysis/run_list.h"
 #include "core/analysis/speed.h"
 #include "core/base/errors.h"
@@ -28,7 +30,14 @@ struct Source {
   const Report* report() const { return reported == nullptr ? nullptr : &*reported->report; }
 };
 
-TableCell nothing() { return {"-", nullptr, {}}; }
+/// A cell without a value, for the reason `why`.
+TableCell nothing(std::string why) {
+  TableCell cell{"-", nullptr, {}};
+  cell.missing = std::move(why);
+  return cell;
+}
+
+TableCell nothing_reported() { return nothing("no run left a report"); }
 
 TableCell text_cell(const Source& source, const std::string& text, const std::string& pointer) {
   return {text, text, {{source.reported->report_file, pointer}}};
@@ -87,14 +96,14 @@ std::string sample_size(const Report& report) {
 /// "resnet50, fashion-mnist, 28 px"
 TableCell work_cell(const Source& source) {
   const Report* report = source.report();
-  if (report == nullptr) return nothing();
+  if (report == nullptr) return nothing_reported();
   return text_cell(source, fmt::format("{}, {}{}", report->model.name, data_name(*report), sample_size(*report)),
                    "/config");
 }
 
 TableCell precision_cell(const Source& source) {
   const Report* report = source.report();
-  if (report == nullptr) return nothing();
+  if (report == nullptr) return nothing_reported();
   const AmpReport& amp = report->amp;
   const std::string taken = precision_text(amp);
   return text_cell(source, amp.requested == "auto" ? "auto: " + taken : taken, "/amp");
@@ -102,19 +111,20 @@ TableCell precision_cell(const Source& source) {
 
 TableCell precision_reason_cell(const Source& source) {
   const Report* report = source.report();
-  if (report == nullptr || report->amp.reason.empty()) return nothing();
+  if (report == nullptr) return nothing_reported();
+  if (report->amp.reason.empty()) return nothing("the precision was set, not chosen");
   return text_cell(source, report->amp.reason, "/amp/reason");
 }
 
 TableCell batch_cell(const Source& source) {
   const Report* report = source.report();
-  if (report == nullptr) return nothing();
+  if (report == nullptr) return nothing_reported();
   const std::int64_t batch = report->global_batch_size;
   return {std::to_string(batch), batch, {{source.reported->report_file, "/global_batch_size"}}};
 }
 
 TableCell speed_cell_by(const Source& source, SpeedEstimator estimator) {
-  if (source.good.empty()) return nothing();
+  if (source.good.empty()) return nothing(explain_no_good_run(source.item));
   const bool typical = estimator == SpeedEstimator::typical_step;
   const Interval speed = speed_interval(source.good, estimator);
   TableCell cell = make_measured_cell(speed, source.good.front()->record.figures->unit, source.good.size());
@@ -130,7 +140,7 @@ TableCell speed_cell(const Source& source) { return speed_cell_by(source, source
 TableCell throughput_cell(const Source& source) { return speed_cell_by(source, SpeedEstimator::samples_over_time); }
 
 TableCell step_cell(const Source& source) {
-  if (source.good.empty()) return nothing();
+  if (source.good.empty()) return nothing(explain_no_good_run(source.item));
   TableCell cell = estimate_center(
       source.good, [](const RunFigures& f) { return f.step_ms.p50; }, "ms", "/measured/step_ms/p50",
       "/latency_ms/step/p50");
@@ -145,7 +155,7 @@ TableCell step_cell(const Source& source) {
 }
 
 TableCell memory_cell(const Source& source) {
-  if (source.ended.empty()) return nothing();
+  if (source.ended.empty()) return nothing(explain_no_good_run(source.item));
   TableCell cell = estimate_center(
       source.ended, [](const RunFigures& f) { return static_cast<double>(f.memory_bytes); }, "bytes",
       "/measured/memory_bytes", "/memory/measured_peak_bytes");
@@ -173,7 +183,8 @@ CellSource find_primary_source(const MeasuredRun& run) {
 
 TableCell accuracy_cell(const Source& source) {
   const Quality quality = measure_quality(source.ended);
-  if (!quality.metric) return nothing();
+  if (!quality.metric)
+    return nothing(source.ended.empty() ? explain_no_good_run(source.item) : "nothing was evaluated");
   TableCell cell;
   std::string references;  // equal for all runs, which use the same samples
   for (const MeasuredRun* run : source.ended) {
@@ -191,7 +202,7 @@ TableCell accuracy_cell(const Source& source) {
 
 /// "0.7613: within": the published value, and where it lies beside the seeds' interval.
 TableCell published_cell(const Source& source) {
-  if (!source.item.published) return nothing();
+  if (!source.item.published) return nothing("no value was published for it (--published)");
   const PublishedComparison comparison = compare_with_published(source.ended, *source.item.published);
   TableCell cell;
   cell.value = source.item.published->value;
@@ -210,7 +221,8 @@ TableCell time_to_accuracy_cell(const Source& source) {
   for (const MeasuredRun* run : source.ended) {
     if (const auto& reached = run->record.figures->time_to_accuracy) seconds.push_back(*reached);
   }
-  if (seconds.empty()) return nothing();
+  if (seconds.empty())
+    return nothing(source.ended.empty() ? explain_no_good_run(source.item) : "no run reached a target");
   const Interval interval = centre_interval(seconds, interval_confidence);
   cell = make_measured_cell(interval, "s", seconds.size());
   cell.text = fmt::format("{:.1f} s{}", interval.estimate, reach_text(interval));
@@ -225,7 +237,8 @@ TableCell time_to_accuracy_cell(const Source& source) {
 /// A fraction from the report's utilization.
 TableCell utilization_cell(const Source& source, std::optional<double> Utilization::*member, const char* pointer) {
   const Report* report = source.report();
-  if (report == nullptr || !report->utilization || !(*report->utilization.*member)) return nothing();
+  if (report == nullptr) return nothing_reported();
+  if (!report->utilization || !(*report->utilization.*member)) return nothing("the device's peak is not known");
   const double share = *(*report->utilization.*member);
   return {fmt::format("{:.0f} %", 100 * share), share, {{source.reported->report_file, pointer}}};
 }
@@ -237,7 +250,7 @@ TableCell datasheet_cell(const Source& source) {
 
 TableCell search_cell(const Source& source) {
   const Report* report = source.report();
-  if (report == nullptr) return nothing();
+  if (report == nullptr) return nothing_reported();
   const double seconds = report->progress.search_seconds;
   return {fmt::format("{:.1f} s", seconds), seconds, {{source.reported->report_file, "/progress/search_seconds"}}};
 }
@@ -245,7 +258,7 @@ TableCell search_cell(const Source& source) {
 /// "true / false": requested, but without effect.
 TableCell flag_cell(const Source& source, const std::string& flag) {
   const Report* report = source.report();
-  if (report == nullptr) return nothing();
+  if (report == nullptr) return nothing_reported();
   const FlagState& state = report->flags.at(flag);
   return text_cell(source, fmt::format("{} / {}", state.requested.dump(), state.effective.dump()), "/flags/" + flag);
 }
@@ -356,6 +369,19 @@ const std::vector<TableColumn>& table_columns() {
     return list;
   }();
   return columns;
+}
+
+std::vector<std::string> table_footnotes(const Table& table) {
+  RemarkList remarks(table.rows.size());
+  for (const TableRow& row : table.rows) {
+    std::vector<std::string> reasons;
+    for (const TableCell& cell : row.cells) {
+      if (cell.missing.empty() || std::ranges::find(reasons, cell.missing) != reasons.end()) continue;
+      reasons.push_back(cell.missing);
+      remarks.add(on_one_line(row.name), cell.missing);
+    }
+  }
+  return remarks.lines();
 }
 
 std::string default_columns() { return "run,precision,batch,speed,step,memory,accuracy"; }

@@ -27,6 +27,7 @@ struct TableCell {
   std::string unit = {};  // of the value: "images/s"
   std::int64_t runs = 0;  // number of runs
   std::optional<double> lower = {}, upper = {};
+  std::string missing = {};  // why there is no value
 };
 
 struct TableColumn {
@@ -120,13 +121,16 @@ std::string default_columns();
 /// unknown id.
 Table make_table(std::span<const RunSet> sets, const std::string& columns);
 
+/// Why cells have no value: a line for each reason, with the cases that it holds for.
+std::vector<std::string> table_footnotes(const Table& table);
+
 /// Files in links and sources are relative to `from`, the folder of the text.
 std::string table_markdown(const Table& table, const std::filesystem::path& from);
 std::string table_csv(const Table& table, const std::filesystem::path& from);
 /// A tabular environment.
 std::string table_latex(const Table& table);
 TableDocument table_document(const Table& table, const std::filesystem::path& from);
-/// Aligned columns for a terminal.
+/// Aligned columns for a terminal, and the footnotes.
 std::string table_text(const Table& table);
 
 }  // namespace ptrain

@@ -111,6 +111,7 @@ std::string table_text(const Table& table) {
   for (const TableRow& row : table.rows) {
     for (std::size_t i = 0; i < widths.size(); ++i) add(i, row.cells[i].text);
   }
+  for (const std::string& line : table_footnotes(table)) text += fmt::format("-: {}\n", line);
   return text;
 }
 

@@ -26,7 +26,8 @@ void MetricBeforeAndAfter::describe(Fields& field) {
 void LogitError::describe(Fields& field) {
   field("relative", relative, "root mean square of the differences over that of the logits in fp32");
   field("largest", largest, "difference");
-  field("agreement", agreement, "fraction of the inputs with the same predicted class; null: predictions are not classes");
+  field("agreement", agreement,
+        "fraction of the inputs with the same predicted class; null: predictions are not classes");
 }
 
 void QuantizedLayer::describe(Fields& field) {

@@ -69,6 +69,18 @@ TEST(Compare, CountsFailedRunsOfBothSides) {
   EXPECT_EQ(compared(with_failures("base", 2), with_failures("new", 0)).outcome(), ExitCode::ok);
 }
 
+TEST(Compare, SaysWhatOneSideLacks) {
+  const std::string fewer = comparison_text(compared(example_case("base", 10), example_case("new", 10, 0.75, 7)));
+  EXPECT_NE(fewer.find("base has 8 records, new has 7"), std::string::npos) << fewer;
+  RunSet base, changed;
+  base.cases = {example_case("a", 10), example_case("b", 10)};
+  changed.cases = {example_case("b", 10), example_case("c", 10)};
+  const std::string text = comparison_text(compare(base, changed, {}));
+  EXPECT_NE(text.find("c: only new has it: not compared"), std::string::npos) << text;
+  EXPECT_NE(text.find("a: new: no good run (was not run)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("records"), std::string::npos) << text;
+}
+
 TEST(Compare, IsNotFasterWhereSomeRunsTakeMuchLonger) {
   MeasuredCase changed = example_case("new", 9.5);
   for (std::size_t i = 5; i < 8; ++i) changed.runs[i].record.figures->seconds *= 3;

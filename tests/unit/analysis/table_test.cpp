@@ -33,6 +33,16 @@ TEST(Table, ShowsFiguresWithTheirIntervals) {
   EXPECT_EQ(table.rows[1].cells[4].text, "oom");
 }
 
+TEST(Table, SaysWhyCellsHaveNoValue) {
+  std::vector<RunSet> sets = {example_set()};
+  for (MeasuredRun& run : sets[0].cases[0].runs) run.record.figures->evaluation.reset();
+  sets[0].cases[1].runs[0].record.message = "does not fit";
+  const Table table = make_table(sets, "run,speed,step,accuracy");
+  EXPECT_EQ(table_footnotes(table),
+            (std::vector<std::string>{"a|b: nothing was evaluated", "failed: no good run (oom: does not fit)"}));
+  EXPECT_NE(table_text(table).find("\n-: failed: no good run (oom: does not fit)\n"), std::string::npos);
+}
+
 TEST(Table, PutsTheMajorityClassBesideAccuracy) {
   std::vector<RunSet> sets = {example_set()};
   for (MeasuredRun& run : sets[0].cases[0].runs) {
