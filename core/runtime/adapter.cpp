@@ -145,16 +145,13 @@ json make_settings(const ModelArtifact& trained, const Model& model) {
           {"alpha_pattern", json::object()}};
 }
 
-/// What tells adapters that this program wrote from others.
-const SafetensorsMetadata adapter_metadata{{"format", "pt"}, {"producer", "ptrain"}};
-
 /// Throws Error{usage} where `out` has an adapter that no earlier export wrote.
 void require_free_adapter(const fs::path& out) {
   const fs::path weights = out / adapter_files::weights, settings = out / adapter_files::settings;
   const bool has_weights = fs::exists(weights);
   if (!has_weights && !fs::exists(settings)) return;
   try {
-    if (has_weights && SafetensorsFile(weights).metadata() == adapter_metadata) return;
+    if (has_weights && SafetensorsFile(weights).metadata() == own_metadata) return;
   } catch (const Error&) {  // damaged: not known to be an export's
   }
   fail_usage("--out {}: {} would be overwritten, and is not of an earlier export; choose another folder", out.string(),
@@ -258,7 +255,7 @@ void write_adapter(const ModelArtifact& trained, const Model& model, const fs::p
   make_folder(out);
   const FolderLock lock(out);
   require_free_adapter(out);
-  write_safetensors(out / adapter_files::weights, tensors, adapter_metadata);
+  write_safetensors(out / adapter_files::weights, tensors, own_metadata);
   file.check();
   write_file_atomic(out / adapter_files::settings, make_settings(trained, model).dump(2) + "\n");
 }

@@ -4,8 +4,10 @@
 #include "core/data/text/tokenizer.h"
 #include "core/io/checkpoint.h"
 #include "core/io/run_files.h"
+#include "core/io/safetensors.h"
 #include "core/report/json_file.h"
 #include "core/runtime/model_artifact.h"
+#include "core/runtime/weights.h"
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,18 @@ std::optional<ModelDocument> read_model_document(const fs::path& folder) {
     return read_document<ModelDocument>(path);
   } catch (const Error&) {
     return std::nullopt;
+  }
+}
+
+/// Whether weights are of this program.
+bool are_own_weights(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
+  try {
+    const SafetensorsFile weights(file);
+    return std::ranges::includes(weights.metadata(), own_metadata);
+  } catch (const Error&) {  // damaged: not known to be its own
+    return false;
   }
 }
 
@@ -60,6 +74,10 @@ std::optional<fs::path> find_foreign_model_file(const fs::path& folder) {
   return std::nullopt;
 }
 
+bool is_unfinished_model(const fs::path& folder) {
+  return !is_there(folder / model_files::document) && are_own_weights(folder / model_files::weights);
+}
+
 std::optional<fs::path> find_run_file(const fs::path& folder) {
   for (const char* name : {run_files::report, run_files::metrics}) {
     if (is_there(folder / name)) return folder / name;
@@ -81,6 +99,10 @@ void require_free_model_folder(const fs::path& out) {
 }
 
 void remove_model(const fs::path& folder) {
+  if (is_unfinished_model(folder)) {
+    for (const std::string_view name : list_model_names()) fs::remove(folder / name);
+    return;
+  }
   const std::optional<ModelDocument> document = read_model_document(folder);
   fs::remove(folder / model_files::document);
   if (!document) return;

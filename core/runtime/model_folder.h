@@ -19,13 +19,17 @@ std::optional<std::filesystem::path> find_model_file(const std::filesystem::path
 /// names with other content.
 std::optional<std::filesystem::path> find_foreign_model_file(const std::filesystem::path& folder);
 
+/// Whether `folder` has weights of this program without model.json, which is written last: where it is a run's folder,
+/// the run was killed between the two.
+bool is_unfinished_model(const std::filesystem::path& folder);
+
 /// A file of a run in `folder`: its report, metrics or checkpoint.
 std::optional<std::filesystem::path> find_run_file(const std::filesystem::path& folder);
 
 /// Throws Error{usage} where a model written to `out` would replace files that no earlier export or quantization wrote.
 void require_free_model_folder(const std::filesystem::path& out);
 
-/// Removes the model's files, model.json first.
+/// Removes the model's files, model.json first, and those of an unfinished model.
 void remove_model(const std::filesystem::path& folder);
 
 }  // namespace ptrain

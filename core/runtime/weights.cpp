@@ -376,7 +376,7 @@ void save_weights(const std::filesystem::path& path, const Model& model, const V
     declare(mapping.external, DType::f32, mapping.external_shape);
     if (!mapping.step_counter.empty()) declare(mapping.step_counter, DType::i64, Shape{});
   }
-  SafetensorsMetadata metadata{{"format", "pt"}};
+  SafetensorsMetadata metadata = own_metadata;
   if (const std::string variant = model.variant(); !variant.empty()) metadata[variant_key] = variant;
   std::vector<float> values;
   write_safetensors(path, tensors, metadata, [&](const NamedTensor& tensor) {

@@ -3,6 +3,7 @@
 
 #include "core/exec/variables.h"
 #include "core/io/named_tensor.h"
+#include "core/io/safetensors.h"
 #include "core/model/model.h"
 
 #include <filesystem>
@@ -37,6 +38,9 @@ void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, c
 
 /// "a, b, c, d and 3 more".
 std::string name_some(const std::vector<std::string>& names);
+
+/// The metadata of weights that this program writes, which tell them from others.
+inline const SafetensorsMetadata own_metadata{{"format", "pt"}, {"producer", "ptrain"}};
 
 /// Writes the model's parameters and running statistics as fp32 safetensors, with the model's variant in the metadata.
 /// `steps`: BatchNorm's num_batches_tracked.

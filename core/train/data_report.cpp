@@ -10,17 +10,17 @@ namespace ptrain {
 
 namespace {
 
-/// Tells how many classes no training sample of the files has; empty: none, or the data are synthetic or not labelled.
-std::string describe_empty_classes(const Dataset& training) {
-  const DatasetInfo& info = training.info();
+/// Tells how many classes no sample of the files has; empty: none, or the data are synthetic or not labelled.
+std::string describe_empty_classes(const Dataset& data, std::string_view split) {
+  const DatasetInfo& info = data.info();
   const bool labelled = std::ranges::find(info.targets, tensor_names::labels) != info.targets.end();
-  if (!labelled || info.kind == DataKind::table || training.origin(0).file.empty()) return {};
+  if (!labelled || info.kind == DataKind::table || data.origin(0).file.empty()) return {};
   std::vector<bool> occurs(static_cast<std::size_t>(info.classes));
-  for (std::int64_t i = 0; i < training.size(); ++i) occurs.at(static_cast<std::size_t>(training.label(i))) = true;
+  for (std::int64_t i = 0; i < data.size(); ++i) occurs.at(static_cast<std::size_t>(data.label(i))) = true;
   const auto first = std::ranges::find(occurs, false);
   if (first == occurs.end()) return {};
-  return fmt::format("{} of {} classes have no training sample, first \"{}\"", std::ranges::count(occurs, false),
-                     info.classes, info.class_names.at(static_cast<std::size_t>(first - occurs.begin())));
+  return fmt::format("{} of {} classes have no {} sample, first \"{}\"", std::ranges::count(occurs, false),
+                     info.classes, split, info.class_names.at(static_cast<std::size_t>(first - occurs.begin())));
 }
 
 }  // namespace
@@ -31,10 +31,15 @@ DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Datas
   DataFindings found;
   found.notes = training.notes();
   found.report.training_samples = training.size();
-  if (std::string empty = describe_empty_classes(training); !empty.empty()) found.notes.push_back(std::move(empty));
+  if (std::string empty = describe_empty_classes(training, "training"); !empty.empty())
+    found.notes.push_back(std::move(empty));
   if (evaluation != nullptr) {
     found.report.evaluation_samples = evaluation->size();
     found.notes.insert(found.notes.end(), evaluation->notes().begin(), evaluation->notes().end());
+    if (const std::string empty = describe_empty_classes(*evaluation, "evaluation"); !empty.empty()) {
+      found.notes.push_back(empty +
+                            ": macro F1 counts one as 0 where it is predicted and leaves it out where it is not");
+    }
   }
   if (const double dev = data.split.dev; dev > 0) {
     found.report.split = {dev, seed};

@@ -32,6 +32,19 @@ class Runs(ProgramTest):
         weights.write_bytes(b"x" + weights.read_bytes()[1:])
         self.assert_kept(weights, "own", "--fresh")
 
+    def test_weights_of_a_run_that_was_killed_before_it_wrote_model_json_are_its_own(self):
+        self.assertEqual(self.train("own").returncode, 0)
+        weights = self.folder / "own/model.safetensors"
+        for again in (("--fresh",), ("--resume", "auto")):
+            for file in (weights.parent / "model.json", *weights.parent.glob("ckpt-*")):
+                file.unlink()
+            result = self.train("own", *again)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue((weights.parent / "model.json").exists())
+        (weights.parent / "model.json").unlink()
+        weights.write_bytes(weights.read_bytes().replace(b"ptrain", b"others", 1))
+        self.assert_kept(weights, "own", "--fresh")
+
     def test_weights_that_the_run_starts_from_are_kept(self):
         self.assertEqual(self.train("own").returncode, 0)
         weights = self.folder / "own/model.safetensors"

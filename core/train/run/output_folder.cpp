@@ -89,6 +89,7 @@ std::optional<fs::path> find_foreign_file(const OutputConfig& output) {
   const fs::path folder = output.dir;
   const bool is_run = has_run(output);
   for (const fs::path& place : {folder, folder / run_files::best}) {
+    if (is_run && is_unfinished_model(place)) continue;
     if (auto file = is_run ? find_foreign_model_file(place) : find_model_file(place)) return file;
   }
   std::error_code error;
