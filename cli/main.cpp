@@ -77,6 +77,18 @@ void reject_unknown_option(const CLI::App& program) {
   }
 }
 
+/// Has every command refuse an empty argument, which is a shell's variable that is not set. The inputs of infer may be
+/// empty texts.
+void refuse_empty_arguments(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (!option->get_positional() || option->get_single_name() == "INPUT") continue;
+    option->check([](const std::string& argument) {
+      return argument.empty() ? std::string("expected a path or a name, got \"\"") : std::string();
+    });
+  }
+  for (CLI::App* below : command.get_subcommands({})) refuse_empty_arguments(*below);
+}
+
 /// Turns "help run" into "run --help", and the name that a command had in 0.1.0 into that of today.
 std::vector<std::string> collect_arguments(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -95,6 +107,7 @@ int run_program(int argc, char** argv) {
   program.footer(help_footer);
   program.require_subcommand(1);
   for (const auto add : command_adders) add(program);
+  refuse_empty_arguments(program);
   try {
     std::vector<std::string> words = collect_arguments(argc, argv);
     if (words.empty()) fail_usage("expected a command (ptrain --help lists them)");

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace ptrain {
 namespace {
 
@@ -12,8 +14,16 @@ std::string format_line(const char* what, const std::string& text) { return fmt:
 
 std::string format_mib(std::int64_t bytes) { return fmt::format("{} MiB", bytes >> 20); }
 
+/// The measured steps among all of a run, which are its last ones: those before are its warm-up, or of a run that it
+/// continues.
+std::span<const double> select_measured(const Report& report, std::span<const double> step_ms) {
+  const auto measured = static_cast<std::size_t>(report.latency_ms ? report.latency_ms->step.count : 0);
+  return step_ms.last(std::min(measured, step_ms.size()));
+}
+
 std::string describe_speed(const Report& report, std::span<const double> step_ms) {
   const Throughput& throughput = *report.throughput;
+  step_ms = select_measured(report, step_ms);
   std::string text = fmt::format("{:.4g} {}{}", throughput.value, throughput.unit, reach_text(block_interval(step_ms)));
   if (report.latency_ms) {
     const Statistics& step = report.latency_ms->step;

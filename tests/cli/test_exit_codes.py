@@ -29,6 +29,12 @@ class ExitCodes(ProgramTest):
         self.assert_one_line_error(run("run", self.config, "--amq", "O1"), 2, "--amq", "did you mean --amp?", "ptrain run --help")
         self.assert_one_line_error(run("bench", "comm", "--rank", "2"), 2, "--rank", "did you mean --ranks?")
 
+    def test_an_empty_path_is_named(self):
+        for command, name in ((("infer", ""), "MODEL"), (("run", ""), "CONFIG"), (("show", ""), "RUN"), (("runs", ""), "DIR"),
+                              (("history", ""), "DIR"), (("compare", "x", ""), "NEW"), (("table", ""), "PATHS"),
+                              (("baseline", "save", ""), "DIR"), (("serve", ""), "MODEL")):
+            self.assert_one_line_error(run(*command), 2, name, 'expected a path or a name, got ""')
+
     def test_what_looks_like_a_folder_after_o_is_explained(self):
         self.assert_one_line_error(run("run", self.config, "-o", "runs/mine"), 2, "runs/mine", "key.path=value", "--out")
 

@@ -144,6 +144,11 @@ class Reports(ProgramTest):
         for part in ("4 of 4 steps", "train.steps: 4", "model.size: tiny", "evaluations", "report: "):
             self.assertIn(part, shown.stdout)
         self.assertNotIn("train.epochs", shown.stdout)
+        ended = self.train("long", "-o", "train.steps=40", "-o", "train.log_every_steps=7", "-o", "output.save=false")
+        speeds = [line for text in (ended, run("show", self.folder / "long"))
+                  for line in text.stdout.splitlines() if line.startswith("speed")]
+        self.assertRegex(speeds[0], r"±\d+\.\d %")
+        self.assertEqual(speeds[0], speeds[1], "one interval, at the end of the run and later")
         self.assert_one_line_error(run("runs", self.folder / "nowhere"), 1, "no such folder")
         self.assertEqual(run("runs", self.folder / "a").stdout.count("ok"), 1)
 
@@ -191,7 +196,7 @@ class Reports(ProgramTest):
         config = self.folder / "phases.yaml"
         config.write_text("model: {name: resnet18, classes: 4}\n"
                           "data: {source: synthetic, image_size: 16, batch_size: 8, synthetic_samples: 64, workers: 0}\n"
-                          "train:\n  epochs: 2\n  target: 2\n  phases:\n"
+                          "train:\n  epochs: 2\n  target: 1\n  phases:\n"
                           "    - {until: 0.5, image_size: 8, batch_size: 16}\n    - {until: 1, image_size: 16, batch_size: 8}\n")
         result = run("run", config, "--out", self.folder / "phases", "--progress", "plain")
         self.assertEqual(result.returncode, 0, result.stderr)
