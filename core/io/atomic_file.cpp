@@ -159,13 +159,18 @@ void make_folder(const fs::path& folder) {
   if (error) fail("{}: cannot create the folder: {}", folder.string(), error.message());
 }
 
-void refuse_stand_in(const fs::path& path, std::string_view bytes, WebPages pages) {
+std::string_view describe_stand_in(std::string_view bytes, WebPages pages) {
   if (bytes.starts_with("version https://git-lfs.")) {
-    throw UnreadableFile(path, "it is a Git LFS pointer, not the file that it stands for; run git lfs pull there");
+    return "it is a Git LFS pointer, not the file that it stands for; run git lfs pull there";
   }
   if (pages == WebPages::refuse && is_web_page(bytes.substr(0, longest_start))) {
-    throw UnreadableFile(path, "it is a web page, as servers answer in place of a file; download the file again");
+    return "it is a web page, as servers answer in place of a file; download the file again";
   }
+  return {};
+}
+
+void refuse_stand_in(const fs::path& path, std::string_view bytes, WebPages pages) {
+  if (const std::string_view what = describe_stand_in(bytes, pages); !what.empty()) throw UnreadableFile(path, what);
 }
 
 OpenFile open_for_reading(const fs::path& path, WebPages pages) {

@@ -68,9 +68,11 @@ class UnreadableFile : public Error {
 /// Whether web pages are read: as texts they may be meant.
 enum class WebPages { refuse, read };
 
-/// Throws UnreadableFile if `bytes`, the start of a file, are not those of the file that is meant: a Git LFS pointer,
-/// which Git leaves in place of a file that was not fetched, or an HTML page (or an error message in XML), which
-/// servers answer in place of a file.
+/// What `bytes`, the start of a file, are where they are not those of the file that is meant: a Git LFS pointer, which
+/// Git leaves in place of a file that was not fetched, or an HTML page (or an error message in XML), which servers
+/// answer in place of a file. Empty: something else.
+std::string_view describe_stand_in(std::string_view bytes, WebPages pages = WebPages::refuse);
+/// Throws UnreadableFile with that description if there is one.
 void refuse_stand_in(const std::filesystem::path& path, std::string_view bytes, WebPages pages = WebPages::refuse);
 
 struct OpenFile {

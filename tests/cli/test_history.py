@@ -117,7 +117,7 @@ class History(ProgramTest):
         page = self.folder / "page.html"
         self.assertEqual(self.history("--format", "html", "--out", page).returncode, 0)
         self.assertIn("REGRESSION: base: throughput", page.read_text())
-        self.assertEqual(len(re.findall("<h2>", page.read_text())), 1)  # memory is constant
+        self.assertEqual(len(re.findall("<h2>", page.read_text())), 2)  # memory is constant
         self.assert_one_line_error(self.history("--format", "csv"), 2, "text|markdown|json|html")
 
     def test_the_same_history_gives_the_same_words(self):
@@ -129,7 +129,7 @@ class History(ProgramTest):
             self.sweep(day)
         result = self.history("--fail-on-regression")
         self.assert_one_line_error(result, 5, "too few points")
-        self.assertIn("3 series of 5: too few points to distinguish a change from noise, at least 9 are needed", result.stdout)
+        self.assertIn("3 series of 5: too few points to distinguish a change from noise, at least 10 are needed", result.stdout)
         self.assertNotIn("too few", self.history("--format", "json").stderr)
 
     def test_a_sweep_that_is_not_saved_is_the_newest_point(self):

@@ -6,6 +6,7 @@
 #include "core/data/image/png_image.h"
 #include "core/data/image/webp_image.h"
 #include "core/data/sources.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -204,7 +205,8 @@ DecodedImage decode_stored(std::span<const std::uint8_t> bytes, const std::strin
   if (is_png(bytes)) return decode_png(bytes, name, pixels);
   if (is_webp(bytes)) return decode_webp(bytes, name, pixels);
   if (is_bmp(bytes)) return decode_bmp(bytes, name, pixels);
-  throw BadSample(fmt::format("{}: not a JPEG, PNG, WebP or BMP image", name));
+  const std::string_view what = describe_stand_in({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  throw BadSample(fmt::format("{}: {}", name, what.empty() ? "not a JPEG, PNG, WebP or BMP image" : what));
 }
 
 }  // namespace

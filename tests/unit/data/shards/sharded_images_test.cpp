@@ -213,6 +213,11 @@ TEST_F(Shards, ReportDamagedImagesAsBadSamples) {
   EXPECT_EQ(get_error_message([&] { load_image(*data, 0); }),
             path("train.tar") + ": byte 512: \"k.jpg\": not a JPEG, PNG, WebP or BMP image");
   EXPECT_THROW(load_image(*data, 0), BadSample);
+  directory.write("unfetched/train.tar", tar_member("k.jpg", "version https://git-lfs.github.com/spec/v1") +
+                                             tar_member("k.cls", "0") + tar_end());
+  const auto unfetched = open_dataset({.source = "webdataset", .path = path("unfetched")}, Split::train);
+  EXPECT_NE(get_error_message([&] { load_image(*unfetched, 0); }).find("\"k.jpg\": it is a Git LFS pointer"),
+            std::string::npos);
   std::filesystem::resize_file(path("train.tar"), 513);
   EXPECT_THROW(load_image(*data, 0), ChangedFile);
   std::string file = records({0, 1});
