@@ -37,8 +37,9 @@ DataFindings examine_data(const DataConfig& data, std::int64_t seed, const Datas
     found.report.evaluation_samples = evaluation->size();
     found.notes.insert(found.notes.end(), evaluation->notes().begin(), evaluation->notes().end());
     if (const std::string empty = describe_empty_classes(*evaluation, "evaluation"); !empty.empty()) {
-      found.notes.push_back(empty +
-                            ": macro F1 counts one as 0 where it is predicted and leaves it out where it is not");
+      found.notes.push_back(
+          empty +
+          ": macro F1 counts one as 0 where it is predicted and leaves it out where it is not, as scikit-learn does");
     }
   }
   if (const double dev = data.split.dev; dev > 0) {

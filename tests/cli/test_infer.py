@@ -224,7 +224,12 @@ class DataSets(TrainedModels, ProgramTest):
         config = self.folder / "idx.yaml"
         config.write_text(TEN_CLASSES.format(source="idx", data=self.folder / "idx", out=self.folder / "out"))
         self.assertIn('1 of 10 classes have no training sample, first "4"', run("validate", config).stderr)
-        (self.folder / "idx/t10k-labels-idx1-ubyte").unlink()
+        write_idx(self.folder / "idx")
+        labels = self.folder / "idx/t10k-labels-idx1-ubyte"
+        whole = labels.read_bytes()
+        labels.write_bytes(whole[:8] + bytes(9 if label == 4 else label for label in whole[8:]))
+        self.assertRegex(run("validate", config).stderr, r'1 of 10 classes have no evaluation sample, first "4": macro F1 ')
+        labels.unlink()
         self.assert_one_line_error(run("infer", self.runs / "images", self.folder / "idx"), 1, "t10k-labels-idx1-ubyte")
 
 
