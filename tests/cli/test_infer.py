@@ -224,7 +224,7 @@ class DataSets(TrainedModels, ProgramTest):
         config = self.folder / "idx.yaml"
         config.write_text(TEN_CLASSES.format(source="idx", data=self.folder / "idx", out=self.folder / "out"))
         self.assertIn('1 of 10 classes have no training sample, first "4"', run("validate", config).stderr)
-        write_idx(self.folder / "idx")
+        labels.write_bytes(whole)
         labels = self.folder / "idx/t10k-labels-idx1-ubyte"
         whole = labels.read_bytes()
         labels.write_bytes(whole[:8] + bytes(9 if label == 4 else label for label in whole[8:]))
