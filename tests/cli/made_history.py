@@ -32,6 +32,8 @@ def second_version(record, evaluated):
 
 
 def throughput(mean_ms):
+    if mean_ms == 0:
+        return RECORD["measured"]["throughput"]
     seconds = RECORD["measured"]["step_ms"]["count"] * mean_ms / 1000
     samples = RECORD["measured"]["throughput"]["samples"]
     return {**RECORD["measured"]["throughput"], "value": samples / seconds, "seconds": seconds}
@@ -53,8 +55,8 @@ def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, v
         for repeat, ms in enumerate(step_ms):
             record = {**RECORD, "suite": "made", "case": case, "settings": {}, "config_hash": "c", "sweep": sweep,
                       "binary": binary, "repeat": repeat, "started": get_time(day),
-                      "measured": {**RECORD["measured"], "typical_step_ms": ms, "throughput": throughput(ms * stalls), "memory_bytes": int(memory_mib * 2**20),
-                                   "top1": top1}}
+                      "measured": {**RECORD["measured"], "typical_step_ms": ms, "throughput": throughput(ms * stalls),
+                                   "memory_bytes": int(memory_mib * 2**20), "top1": top1}}
             record = second_version(record, evaluated) if evaluated else record
             run = folder / f"runs/{case}/{repeat:02}"
             run.mkdir(parents=True)
