@@ -50,11 +50,11 @@ class Quantize(TrainedModels):
             cls.reports[name] = json.loads((cls.root / f"{name}.json").read_text())
 
     @classmethod
-    def quantize(cls, name, out, *options, data=None, max_drop=20, **more):
+    def quantize(cls, name, out, *options, data=None, max_drop=20, seconds=0, **more):
         """Every layer, whatever is faster on this machine."""
         source = cls.data / SOURCES[name] if data is None else data
         return run("quantize", cls.runs / name, "--calibrate", source, "--out", out, "--layers", "all",
-                   "--speed-seconds", "0", "--max-drop", max_drop, *options, **more)
+                   "--speed-seconds", seconds, "--max-drop", max_drop, *options, **more)
 
     def setUp(self):
         self.holder = tempfile.TemporaryDirectory()
@@ -165,7 +165,7 @@ class Quantize(TrainedModels):
                      self.folder / "fast", "--speed-seconds", "0.01", "--max-drop", "100")
         if "no layer is faster" in result.stderr:  # of so small a model; another machine may find some
             self.assert_error(result, 1, "--layers all")
-            result = self.quantize("texts", self.folder / "all", "--speed-seconds", "0.01")
+            result = self.quantize("texts", self.folder / "all", seconds=0.01)
         self.assertEqual(result.returncode, 0, result.stderr)
         before, after, factor = map(float, re.search(r"([\d.]+)/s before, ([\d.]+)/s after, .*: ([\d.]+) times",
                                                       result.stdout).groups())
