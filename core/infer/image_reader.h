@@ -13,7 +13,7 @@ namespace ptrain {
 
 class ImageReader {
  public:
-  /// `data` is a model's, whose samples are images; it must outlive the reader.
+  /// `data` is a model's, whose samples are images.
   explicit ImageReader(const DatasetInfo& data);
 
   /// The tensors that read() writes: the input, and where images are padded their placement.
@@ -24,7 +24,7 @@ class ImageReader {
             const SampleRow& out) const;
 
  private:
-  const DatasetInfo& data_;
+  const DatasetInfo data_;
   ImageTransform crop_;
 };
 
