@@ -60,8 +60,7 @@ std::string ConfigOptions::other_device() const {
 std::string ConfigOptions::file() const { return shipped_file(file_); }
 
 std::vector<Override> ConfigOptions::overrides() const {
-  std::vector<Override> overrides;
-  for (const std::string& assignment : assignments_) overrides.push_back(parse_override(assignment));
+  std::vector<Override> overrides = parse_overrides(assignments_);
   for (std::size_t i = 0; i < short_ways.size(); ++i) {
     if (short_values_[i].empty() && short_options_[i]->count() == 0) continue;
     const auto& [option, key, earlier] = short_ways[i];

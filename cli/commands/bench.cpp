@@ -1,5 +1,6 @@
 // ptrain bench: runs the cases of a suite, or of axes given with a training configuration, interleaved, each in a fresh
 // process, and reports the effects of the axes.
+#include "cli/command_options.h"
 #include "cli/commands.h"
 #include "cli/open_device.h"
 #include "cli/program_catalogs.h"
@@ -66,8 +67,7 @@ ViewStyle parse_view_style(const BenchOptions& options) {
 /// The suite of --command; several commands are the values of an axis of that name.
 Suite make_command_suite(const BenchOptions& options, std::vector<AxisOption> axes) {
   if (!options.file.empty()) fail_usage("bench: give a suite or --command, got {} too", options.file);
-  if (!options.assignments.empty())
-    fail_usage("-o {}: sets a key of a configuration, and a command has none", options.assignments.front());
+  refuse_keys_of_command(options.assignments);
   BenchCommand command{options.commands.front(), options.metric, options.unit};
   if (options.commands.size() > 1) {
     axes.insert(axes.begin(), {"command", options.commands});
@@ -84,14 +84,11 @@ void vary_seeds(Suite& suite, std::int64_t seeds) {
 }
 
 Suite make_suite(const BenchOptions& options) {
-  std::vector<Override> overrides;
-  for (const std::string& assignment : options.assignments) overrides.push_back(parse_override(assignment));
+  std::vector<Override> overrides = parse_overrides(options.assignments);
   if (options.per_device) overrides.push_back({"device", "cuda", "--per-device, which sets device"});
   std::vector<AxisOption> axes;
   for (const std::string& assignment : options.axes) axes.push_back(parse_axis(assignment));
-  if (options.commands.empty() && !(options.metric + options.unit).empty()) {
-    fail_usage("bench: --metric and --unit go with --command; in a suite they are keys");
-  }
+  require_command_of_metric("bench", !options.commands.empty(), options.metric, options.unit);
   Suite suite = options.commands.empty() ? load_suite(shipped_file(options.file), catalogs(), overrides, axes)
                                          : make_command_suite(options, std::move(axes));
   if (options.timeout_seconds > 0) suite.timeout_seconds = options.timeout_seconds;
@@ -227,10 +224,7 @@ void add_bench_command(CLI::App& program) {
           "--command", options->commands,
           "command line of another program to measure, with {NAME} for each axis; repeated: commands to compare")
       ->allow_extra_args(false);
-  command->add_option("--metric", options->metric,
-                      "its speed: a regular expression with one group, json:NAME, json:FILE#NAME or report:FILE; "
-                      "default: its wall time");
-  command->add_option("--unit", options->unit, "unit of the metric: images/s, or s, ms, us of a time");
+  add_metric_options(*command, options->metric, options->unit);
   command->add_option("-o,--set", options->assignments, "key.path=value, overrides any key in every case; repeatable")
       ->allow_extra_args(false)
       ->type_name(key_value);

@@ -1,5 +1,6 @@
 // ptrain bisect: finds the commit with which a speed, memory or accuracy changed, in few noisy runs.
 #include "core/bench/bisect.h"
+#include "cli/command_options.h"
 #include "cli/commands.h"
 #include "cli/open_device.h"
 #include "cli/output_format.h"
@@ -61,14 +62,9 @@ Suite load_case(const std::string& named, const std::vector<Override>& overrides
 Suite make_suite(const BisectArguments& arguments) {
   const bool by_command = !arguments.command.text.empty();
   if (by_command != arguments.suite.empty()) fail_usage("bisect: expected a suite or --command, one of them");
-  if (!by_command && !(arguments.command.metric + arguments.command.unit).empty()) {
-    fail_usage("bisect: --metric and --unit go with --command; in a suite they are keys");
-  }
-  std::vector<Override> overrides;
-  for (const std::string& assignment : arguments.assignments) overrides.push_back(parse_override(assignment));
-  if (by_command && !overrides.empty()) {
-    fail_usage("-o {}: sets a key of a configuration, and a command has none", arguments.assignments.front());
-  }
+  require_command_of_metric("bisect", by_command, arguments.command.metric, arguments.command.unit);
+  const std::vector<Override> overrides = parse_overrides(arguments.assignments);
+  if (by_command) refuse_keys_of_command(arguments.assignments);
   Suite suite = by_command ? command_suite(arguments.command, {}, catalogs()) : load_case(arguments.suite, overrides);
   if (arguments.timeout_seconds > 0) suite.timeout_seconds = arguments.timeout_seconds;
   suite.seed = arguments.seed;
@@ -86,9 +82,9 @@ void bisect(BisectArguments& arguments) {
   options.machine = this_machine();
   options.software = installed_software();
   if (options.folder.empty()) {
-    const auto name = [](const GitCommit& commit) { return commit.hash.substr(0, 10); };
-    options.folder = std::filesystem::path("runs/bisect") /
-                     fmt::format("{}-{}", name(options.commits.front()), name(options.commits.back()));
+    options.folder =
+        std::filesystem::path("runs/bisect") /
+        fmt::format("{}-{}", short_hash(options.commits.front().hash), short_hash(options.commits.back().hash));
   }
   const SignalGuard signals;
   options.stopped = [] { return SignalGuard::received() != 0; };
@@ -114,10 +110,7 @@ void add_bisect_command(CLI::App& program) {
   command->add_option("--build", options.build, "shell command that builds a commit, run in its folder");
   command->add_option("--command", arguments->command.text,
                       "command line to measure, run in the commit's folder; {commit} is its hash");
-  command->add_option("--metric", arguments->command.metric,
-                      "its speed: a regular expression with one group, json:NAME, json:FILE#NAME or report:FILE; "
-                      "default: its wall time");
-  command->add_option("--unit", arguments->command.unit, "unit of the metric: images/s, or s, ms, us of a time");
+  add_metric_options(*command, arguments->command.metric, arguments->command.unit);
   options.program = "build/release/bin/ptrain";
   command->add_option("--program", options.program, "ptrain in a commit's folder, where the suite runs it")
       ->default_str(options.program.string());

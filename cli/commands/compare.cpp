@@ -14,8 +14,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
 namespace ptrain {
@@ -60,11 +62,9 @@ Comparison compare_live(const CompareOptions& options) {
   if (!options.changed.empty()) fail_usage("compare: --against takes one configuration, got {} too", options.changed);
   AbComparisonOptions ab;
   ab.config = shipped_file(options.base);
-  for (const std::string& assignment : options.common) ab.base.overrides.push_back(parse_override(assignment));
+  ab.base.overrides = parse_overrides(options.common);
   ab.changed.overrides = ab.base.overrides;
-  for (const std::string& assignment : options.against) {
-    ab.changed.overrides.push_back(parse_override(assignment, "--against"));
-  }
+  std::ranges::copy(parse_overrides(options.against, "--against"), std::back_inserter(ab.changed.overrides));
   ab.base.program = bench_program(options.program);
   ab.changed.program = options.against_program.empty() ? ab.base.program : bench_program(options.against_program);
   ab.rule = options.comparison.rule();

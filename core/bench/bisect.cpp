@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t name_length = 10;  // of a hash, as a case's name
 constexpr double no_time_limit = 1e9;
 
 /// How the build of a commit ended (`ptrain.bisect_build/1`).
@@ -73,7 +72,7 @@ class Bisect {
   }
 
  private:
-  std::string get_name(std::size_t commit) const { return options_.commits[commit].hash.substr(0, name_length); }
+  std::string get_name(std::size_t commit) const { return short_hash(options_.commits[commit].hash); }
   fs::path get_tree(std::size_t commit) const { return options_.folder / "builds" / get_name(commit); }
   bool is_end(std::size_t commit) const { return commit == 0 || commit == last_; }
 
@@ -272,7 +271,7 @@ class Bisect {
     const BisectReport report = make_report();
     if (report.change) text += fmt::format("; ends differ by {}", format_change(report));
     if (report.state == SearchState::comparing_ends || report.suspects.empty()) return text;
-    return fmt::format("{}; likeliest {} ({:.1f} %)", text, report.suspects.front().hash.substr(0, name_length),
+    return fmt::format("{}; likeliest {} ({:.1f} %)", text, short_hash(report.suspects.front().hash),
                        100 * report.probability);
   }
 

@@ -225,6 +225,12 @@ Override parse_override(std::string_view assignment, std::string_view option) {
   return {std::string(assignment.substr(0, equals)), std::string(assignment.substr(equals + 1)), spelled};
 }
 
+std::vector<Override> parse_overrides(const std::vector<std::string>& assignments, std::string_view option) {
+  std::vector<Override> overrides;
+  for (const std::string& assignment : assignments) overrides.push_back(parse_override(assignment, option));
+  return overrides;
+}
+
 std::optional<std::string> process_environment(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);

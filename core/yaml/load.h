@@ -23,6 +23,8 @@ struct Override {
 
 /// Splits "key=value". Throws Error{usage} without an "=".
 Override parse_override(std::string_view assignment, std::string_view option = "-o");
+/// The same for each of them.
+std::vector<Override> parse_overrides(const std::vector<std::string>& assignments, std::string_view option = "-o");
 
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 /// The process's environment.

@@ -56,10 +56,9 @@ std::string_view to_string(SearchState state) {
   return names.at(static_cast<std::size_t>(state));
 }
 
-std::string BisectCommit::text() const {
-  constexpr std::size_t short_hash = 10;
-  return fmt::format("{} {}", hash.substr(0, short_hash), shown(subject));
-}
+std::string short_hash(const std::string& hash) { return hash.substr(0, 10); }
+
+std::string BisectCommit::text() const { return fmt::format("{} {}", short_hash(hash), shown(subject)); }
 
 ExitCode BisectReport::outcome() const { return state == SearchState::found ? ExitCode::ok : ExitCode::inconclusive; }
 

@@ -16,6 +16,9 @@ namespace ptrain {
 std::string_view to_string(SearchState state);
 
 /// A commit of the series, as far as it was of interest.
+/// The first ten digits of a commit's hash, which people and folders name it by.
+std::string short_hash(const std::string& hash);
+
 struct BisectCommit {
   std::string hash, subject;
   double probability = 0;
