@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/machine_check/burn_in_request.h"
 #include "cli/machine_check/machine.h"
+#include "cli/machine_check/ranks_request.h"
 #include "cli/open_device.h"
 #include "core/base/machine_load.h"
 #include "core/base/machine_memory.h"
@@ -55,14 +56,14 @@ json find_assets() {
     const char* path;
     const char* how;
   };
-  constexpr Asset asset_names[] = {
+  constexpr Asset assets[] = {
       {"Fashion-MNIST", "/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz",
        "apt-get install dataset-fashion-mnist"},
       {"SST-2", "data/sst2/train.tsv", "scripts/fetch_data.sh"},
       {"MiniLM-L6", "weights/all-minilm-l6-v2/model.safetensors", "scripts/fetch_weights.sh"},
   };
   json list = json::array();
-  for (const auto& [name, path, how] : asset_names) {
+  for (const auto& [name, path, how] : assets) {
     std::error_code error;
     list.push_back({{"name", name}, {"path", path}, {"found", std::filesystem::exists(path, error)}, {"get", how}});
   }
@@ -72,12 +73,12 @@ json find_assets() {
 json diagnose() {
   const auto backend = make_backend({});
   const LoadWatch watch;
-  const DeviceRates rates = renew_rates(*backend, {});
+  const DeviceRates rates = remeasure_rates(*backend, {});
   const std::optional<OtherLoad> load = watch.measure();
   EnvironmentReport environment = capture_environment({thread_count(), {}, json::array(), rates});
   environment.noise.others = load;
   json state = write_fields(environment);
-  state["slowed_by"] = environment.slowed_by() == nullptr ? json() : json(load->text());
+  state["slowed_by"] = environment.slowed_by() == nullptr ? json() : json(load->warning());
   state["available_memory_bytes"] = available_memory_bytes();
   state["compute"] = backend->library();
   state["cpu_kernels"] = make_backend({DeviceKind::cpu, {}})->info().versions.at(cpu::own_kernels_entry);
@@ -89,13 +90,13 @@ json diagnose() {
 
 std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-/// "245 / 184, one thread 125 / 93"
-std::string format_rates(const json& of) {
+/// "245 / 184 Gop/s, one thread 125 / 93": of products and convolutions.
+std::string format_rates(const json& rates) {
   const auto rate = [&](const char* name) {
-    return of[name].is_null() ? std::string("-") : fmt::format("{:.0f}", of[name].get<double>() * 1e-9);
+    return rates[name].is_null() ? std::string("-") : fmt::format("{:.0f}", rates[name].get<double>() * 1e-9);
   };
   std::string words = fmt::format("{} / {} Gop/s", rate("product"), rate("convolution"));
-  if (!of["product_one_thread"].is_null() || !of["convolution_one_thread"].is_null())
+  if (!rates["product_one_thread"].is_null() || !rates["convolution_one_thread"].is_null())
     words += fmt::format(", one thread {} / {}", rate("product_one_thread"), rate("convolution_one_thread"));
   return words;
 }
@@ -133,9 +134,9 @@ void print_human(const json& state) {
     line("memory limit", fmt::format("{:.1f} GiB", state["memory_limit_bytes"].get<double>() / gib));
   }
   line("compute", text(state["compute"]));
-  line("CPU kernels", fmt::format("own ones for {}", text(state["cpu_kernels"])));
+  line("CPU kernels", fmt::format("ptrain's own, for {}", text(state["cpu_kernels"])));
   print_rates(state);
-  if (!state["slowed_by"].is_null()) line("load", text(state["slowed_by"]) + " meanwhile: the machine alone is faster");
+  if (!state["slowed_by"].is_null()) line("load", text(state["slowed_by"]));
   const json& gpu = state["gpu"];
   for (const json& device : gpu["devices"]) {
     line("GPU", fmt::format("{}, {:.1f} GiB, compute capability {}", text(device["name"]),
@@ -155,14 +156,15 @@ void print_human(const json& state) {
 }
 
 struct DoctorOptions {
+  RanksRequest ranks;
   bool as_json = false;
   bool check = false;
   bool describe_gpu = false;
-  AcceptanceOptions acceptance;
+  MachineCheckOptions acceptance;
   BurnInRequest burn_in;
 };
 
-/// Runs the checks. Results before a signal are printed too.
+/// Runs the checks, and prints what was measured even if a signal interrupts them.
 void check(const DoctorOptions& options) {
   CheckReport report;
   if (options.check) report = check_machine(options.acceptance);
@@ -173,6 +175,7 @@ void check(const DoctorOptions& options) {
 }
 
 void doctor(const DoctorOptions& options) {
+  if (options.ranks.ranks > 0) return compare_all_ranks(options.ranks, options.as_json);
   if (options.describe_gpu) {
     fmt::print("{}\n", cuda::gpu_description());
     return;
@@ -194,6 +197,17 @@ void add_doctor_command(CLI::App& program) {
   command->add_flag("--json", options->as_json, "print JSON");
   command->add_flag("--describe-gpu", options->describe_gpu,
                     "print only cuDNN's description of the GPU, for estimate --compile-for");
+  command
+      ->add_option("--ranks", options->ranks.ranks,
+                   "compare the ranks that mpirun or srun started, or N threads: arithmetic, memory, disk, links")
+      ->expected(0, 1)
+      ->default_str("2")
+      ->check(CLI::Range(2, 65536))
+      ->type_name("[N]");
+  command
+      ->add_option("--disk", options->ranks.disk,
+                   "with --ranks: folder whose disk is measured; default: for temporary files")
+      ->type_name("DIR");
   auto* const checks =
       command->add_flag("--check", options->check,
                         "measure every device, and check it against its data sheet, its own limits and --expect");
@@ -219,7 +233,7 @@ void add_doctor_command(CLI::App& program) {
       "ptrain "
       "doctor --json\n"
       "  ptrain doctor --check --save machine.yaml\n  ptrain doctor --check --expect machine.yaml\n  ptrain doctor "
-      "--burn-in 60");
+      "--burn-in 60\n  mpirun -np 16 ptrain doctor --ranks");
   command->callback([options] { doctor(*options); });
 }
 

@@ -22,10 +22,10 @@ Check check_count(std::size_t gpus, const ExpectedMachine& expected) {
 
 }  // namespace
 
-CheckReport check_machine(const AcceptanceOptions& options) {
+CheckReport check_machine(const MachineCheckOptions& options) {
   ExpectedMachine expected;
   if (!options.expected_file.empty()) expected = load_expected(shipped_file(options.expected_file));
-  if (!options.save_file.empty()) require_new(options.save_file);
+  if (!options.save_file.empty()) require_absent(options.save_file);
   CheckReport report;
   report.time = utc_time();
   report.expected_file = expected.source;
@@ -47,10 +47,10 @@ CheckReport check_machine(const AcceptanceOptions& options) {
     machine.cpu = cpu.metrics;
     if (!cpu.disturbance.empty()) {
       machine.cpu.remove_rates();
-      print_error_line(fmt::format("note: {} has no rates of the CPU: {}; save it again when they have ended",
+      print_error_line(fmt::format("note: {} has no rates of the CPU: {}; save it again on an idle machine",
                                    options.save_file, cpu.disturbance));
     }
-    machine.gpu = find_common_metrics(found);
+    machine.gpu = combine_metrics(found);
     save_expected(machine, options.save_file);
   }
   return report;

@@ -67,7 +67,7 @@ std::string run_summary(const Report& report, std::span<const double> step_ms) {
                                      progress.planned_steps, progress.epochs, to_string(report.status)));
   if (report.throughput) text += format_line("speed", describe_speed(report, step_ms));
   if (const OtherLoad* const load = report.environment.slowed_by()) {
-    text += format_line("load", load->text() + " meanwhile: the machine alone is faster");
+    text += format_line("load", load->warning());
   }
   text += format_line("memory", describe_memory(report.memory));
   for (const auto& [split, samples] : progress.unread) text += format_line("unread", samples);

@@ -34,6 +34,8 @@ std::string OtherLoad::text() const {
   return text;
 }
 
+std::string OtherLoad::warning() const { return text() + " while measuring: an idle machine is faster"; }
+
 LoadWatch::LoadWatch(std::filesystem::path statistics)
     : statistics_(std::move(statistics)), before_(read()), own_before_(own_seconds()) {}
 

@@ -25,6 +25,8 @@ struct OtherLoad {
   bool slows(int threads) const;
   /// "other programs kept 1.9 of 2 cores busy", and what the hypervisor took.
   std::string text() const;
+  /// The same, and that what was measured then is too slow.
+  std::string warning() const;
 };
 
 /// Watches the cores that this process may run on, from its construction on.

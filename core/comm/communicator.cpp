@@ -153,6 +153,12 @@ void Communicator::broadcast(std::span<std::byte> bytes, int root) {
   call([&] { transport_->broadcast(bytes, root); });
 }
 
+double Communicator::exchange(int peer, std::span<const std::byte> mine, std::span<std::byte> theirs) {
+  double seconds = 0;
+  call([&] { seconds = transport_->exchange(peer, mine, theirs); });
+  return seconds;
+}
+
 void Communicator::barrier() {
   call([&] { transport_->barrier(); });
 }

@@ -56,6 +56,8 @@ class Communicator final : public HostCollectives {
     return std::make_shared<OnFailure>(*this, [call = std::move(call)](const RankFailure*) { call(); });
   }
 
+  /// Transport::exchange.
+  double exchange(int peer, std::span<const std::byte> mine, std::span<std::byte> theirs);
   void broadcast(std::span<std::byte> bytes, int root) override;
   void barrier() override;
   /// Gathers every rank's values, by rank; the same number on each.

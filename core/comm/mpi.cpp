@@ -2,6 +2,7 @@
 // rank keeps watching the others (mpi_watch.h).
 #include "core/comm/mpi.h"
 
+#include "core/base/clock.h"
 #include "core/comm/mpi_watch.h"
 #include "core/comm/rank_failure.h"
 #include "core/comm/rank_slice.h"
@@ -79,6 +80,16 @@ class MpiTransport final : public Transport {
     wait(request);
   }
 
+  double exchange(int peer, std::span<const std::byte> mine, std::span<std::byte> theirs) override {
+    watch_->begin_operation();
+    if (peer == rank_) return 0;
+    std::byte greeting{};
+    swap(peer, {&greeting, 1}, {&greeting_, 1});
+    const Stopwatch watch;
+    swap(peer, mine, theirs);
+    return watch.seconds();
+  }
+
   void idle() override { watch_->look(MpiWatch::Waiting::no); }
   void abort(const std::string& reason) override { watch_->give_up(reason); }
 
@@ -126,9 +137,19 @@ class MpiTransport final : public Transport {
     }
   }
 
+  void swap(int peer, std::span<const std::byte> mine, std::span<std::byte> theirs) {
+    constexpr int tag = 2, timed_polls = 20'000;  // a sleep would count as transfer
+    MPI_Request receiving, sending;
+    check_mpi(MPI_Irecv(theirs.data(), static_cast<int>(theirs.size()), MPI_BYTE, peer, tag, world_, &receiving),
+              "MPI_Irecv");
+    check_mpi(MPI_Isend(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, peer, tag, world_, &sending),
+              "MPI_Isend");
+    wait(receiving, timed_polls);
+    wait(sending, timed_polls);
+  }
+
   /// Polls without a pause at first, for operations of microseconds, then with short sleeps that free the core.
-  void wait(MPI_Request& request) {
-    constexpr int eager_polls = 50;
+  void wait(MPI_Request& request, int eager_polls = 50) {
     watch_->begin_wait();
     for (int poll = 0;; ++poll) {
       int done = 0;
@@ -148,6 +169,7 @@ class MpiTransport final : public Transport {
   RankActivity activity_;
   std::unique_ptr<MpiWatch> watch_;
   std::vector<std::byte> received_;
+  std::byte greeting_{};
   std::vector<int> slice_bytes_, slice_offsets_, own_bytes_, own_offsets_;
   std::vector<const void*> sources_;
 };

@@ -15,6 +15,7 @@ namespace ptrain {
 namespace {
 
 constexpr int message_tag = 1;
+constexpr double heartbeat_seconds = 0.2;
 
 double count_seconds_since(std::chrono::steady_clock::time_point moment) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - moment).count();
@@ -109,7 +110,7 @@ void MpiWatch::give_up(const std::string& reason) {
 }
 
 void MpiWatch::look(Waiting waiting) {
-  constexpr double look_seconds = 0.1, heartbeat_seconds = 0.2;
+  constexpr double look_seconds = 0.1;
   if (count_seconds_since(looked_) < look_seconds) return;
   // A process that was itself suspended received no messages meanwhile, and must not blame the others.
   const double still_seconds = count_seconds_since(looked_);
@@ -193,7 +194,17 @@ std::string MpiWatch::last_deed(int rank) const {
   return activity_text(last.step, last.action);
 }
 
+bool MpiWatch::misses_a_rank() const {
+  constexpr double silent_seconds = 5 * heartbeat_seconds;
+  for (int rank = 0; rank < size_; ++rank) {
+    const double silence = count_seconds_since(peers_[static_cast<std::size_t>(rank)].heard);
+    if (watches(rank) && silence > silent_seconds) return true;
+  }
+  return false;
+}
+
 void MpiWatch::check_peers(Waiting waiting) {
+  const bool others_may_wait = misses_a_rank();
   for (int rank = 0; rank < size_; ++rank) {
     const Peer& peer = peers_[static_cast<std::size_t>(rank)];
     if (rank == rank_) continue;
@@ -210,7 +221,7 @@ void MpiWatch::check_peers(Waiting waiting) {
       fail_all(rank, fmt::format("{} has given no sign of life for {:g} s; it last did: {}", describe_rank(rank),
                                  hang_detector_.timeout_seconds(), last_deed(rank)));
     }
-    const bool late = waiting == Waiting::yes && peer.last.operations < operations_;
+    const bool late = waiting == Waiting::yes && peer.last.operations < operations_ && !others_may_wait;
     if (late && hang_detector_.has_hung(rank, peer.last.progress, peer.last.busy > 0)) {
       fail_all(rank, fmt::format("{} has kept the others waiting for {:g} s; it last did: {}", describe_rank(rank),
                                  hang_detector_.timeout_seconds(), last_deed(rank)));

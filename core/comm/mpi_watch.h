@@ -76,6 +76,8 @@ class MpiWatch {
   void send(int to, Sending& sending, const Message& message);
   void send_heartbeats();
   void check_peers(Waiting waiting);
+  /// Whether a watched rank has missed several heartbeats: others may then be waiting for it, and are not to blame.
+  bool misses_a_rank() const;
   [[noreturn]] void fail_all(int failed_rank, const std::string& text);
   Message sign_of_life() const;
   std::string describe_rank(int rank) const;

@@ -32,6 +32,9 @@ class Transport {
   /// `mine` has the same size on every rank; `all` holds them by rank.
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   virtual void barrier() = 0;
+  /// Swaps buffers of one size with rank `peer`, which makes the same call. All ranks make one, each with a partner of
+  /// its own, or alone with its own number. Returns the seconds that it took once both had arrived, 0 alone.
+  virtual double exchange(int peer, std::span<const std::byte> mine, std::span<std::byte> theirs) = 0;
 
   /// Called a few times a second while nothing is exchanged: sends a heartbeat and watches the others.
   virtual void idle() = 0;

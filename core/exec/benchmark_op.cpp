@@ -2,6 +2,7 @@
 
 #include "core/base/hash.h"
 #include "core/exec/kernel_timing.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/image/conv2d.h"
 #include "core/ops/linear.h"
 
@@ -47,6 +48,11 @@ std::unique_ptr<BenchmarkOp> make_convolution(Backend& backend, DType dtype, con
       std::vector{TensorDesc{dtype, Shape{size.images, size.pixels, size.pixels, size.channels}},
                   TensorDesc{dtype, Shape{size.channels, kernel, kernel, size.channels}}},
       options);
+}
+
+std::unique_ptr<BenchmarkOp> make_addition(Backend& backend, std::int64_t count, const KernelOptions& options) {
+  const TensorDesc desc{DType::f32, Shape{count}};
+  return std::make_unique<BenchmarkOp>(backend, std::make_shared<Add>(), std::vector{desc, desc}, options);
 }
 
 }  // namespace ptrain

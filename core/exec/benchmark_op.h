@@ -33,5 +33,7 @@ std::unique_ptr<BenchmarkOp> make_product(Backend& backend, DType dtype, const P
                                           const KernelOptions& options, SearchCache* cache = nullptr);
 std::unique_ptr<BenchmarkOp> make_convolution(Backend& backend, DType dtype, const ConvolutionSize& size,
                                               const KernelOptions& options);
+/// A sum of two fp32 tensors of `count` elements.
+std::unique_ptr<BenchmarkOp> make_addition(Backend& backend, std::int64_t count, const KernelOptions& options);
 
 }  // namespace ptrain

@@ -4,7 +4,6 @@
 #include "core/base/parallel.h"
 #include "core/exec/benchmark_op.h"
 #include "core/exec/kernel_timing.h"
-#include "core/ops/elementwise.h"
 
 #include <algorithm>
 #include <array>
@@ -130,9 +129,8 @@ double measure_bandwidth(const Timed& device, const KernelOptions& options) {
   std::int64_t count = std::int64_t{1} << 25;
   const std::size_t spare = device.backend.memory().available() / 4;
   while (count > least && 3 * sizeof(float) * static_cast<std::size_t>(count) > spare) count /= 2;
-  const TensorDesc desc{DType::f32, Shape{count}};
-  BenchmarkOp add(device.backend, std::make_shared<Add>(), {desc, desc}, options, nullptr);
-  return add.cost().bytes / time_interleaved(device, {[&] { add.run(); }}).front();
+  const auto add = make_addition(device.backend, count, options);
+  return add->cost().bytes / time_interleaved(device, {[&] { add->run(); }}).front();
 }
 
 struct AllRates {

@@ -79,7 +79,7 @@ ExpectedMachine load_expected(const std::filesystem::path& file) {
   return ExpectedReader(file).read(parse_yaml(read_file(file), file.string()));
 }
 
-void require_new(const std::filesystem::path& file) {
+void require_absent(const std::filesystem::path& file) {
   if (std::filesystem::exists(file)) {
     fail_usage("--save: {}: already exists; remove it, or name another", file.string());
   }
@@ -92,7 +92,7 @@ void save_expected(const ExpectedMachine& machine, const std::filesystem::path& 
   write_file_atomic(file, yaml + format_yaml("cpu", machine.cpu) + format_yaml("gpu", machine.gpu));
 }
 
-DeviceMetrics find_common_metrics(std::span<const DeviceMetrics> parts) {
+DeviceMetrics combine_metrics(std::span<const DeviceMetrics> parts) {
   if (parts.empty()) return {};
   DeviceMetrics common = parts.front();
   for (const DeviceMetrics& part : parts) {

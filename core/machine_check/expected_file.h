@@ -29,12 +29,12 @@ struct ExpectedMachine {
 ExpectedMachine load_expected(const std::filesystem::path& file);
 
 /// Throws Error{usage} where `file` exists: expected values are not overwritten.
-void require_new(const std::filesystem::path& file);
+void require_absent(const std::filesystem::path& file);
 
 /// Writes the properties of `machine` in the form that load_expected() reads.
 void save_expected(const ExpectedMachine& machine, const std::filesystem::path& file);
 
 /// Combines several GPUs: the lowest of each figure, and texts that are equal on all.
-DeviceMetrics find_common_metrics(std::span<const DeviceMetrics> parts);
+DeviceMetrics combine_metrics(std::span<const DeviceMetrics> parts);
 
 }  // namespace ptrain

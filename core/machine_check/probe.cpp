@@ -23,7 +23,7 @@ std::unique_ptr<Sensors> sensors_or_reason(const Instruments& instruments, std::
 
 ProbedDevice probe_cpu(Backend& backend) {
   const LoadWatch watch;
-  ProbedDevice cpu{"cpu", {collect_metrics(renew_rates(backend, {})), {{"model", read_cpu().model}}}, ""};
+  ProbedDevice cpu{"cpu", {collect_metrics(remeasure_rates(backend, {})), {{"model", read_cpu().model}}}, ""};
   const std::optional<OtherLoad> load = watch.measure();
   if (load && load->slows(thread_count())) cpu.disturbance = load->text();
   cpu.metrics.figures["threads"] = thread_count();

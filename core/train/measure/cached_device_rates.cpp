@@ -44,10 +44,10 @@ DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options) 
     } catch (const std::exception&) {  // an unreadable file counts as none
     }
   }
-  return renew_rates(backend, options);
+  return remeasure_rates(backend, options);
 }
 
-DeviceRates renew_rates(Backend& backend, const KernelOptions& options) {
+DeviceRates remeasure_rates(Backend& backend, const KernelOptions& options) {
   CachedDeviceRates measured{describe_device(backend.kernels(), options), measure_rates(backend, options)};
   const std::filesystem::path path = find_file(measured.device);
   if (path.empty()) return measured.rates;

@@ -11,6 +11,6 @@ namespace ptrain {
 DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options);
 
 /// Measures the rates again and replaces the cached ones.
-DeviceRates renew_rates(Backend& backend, const KernelOptions& options);
+DeviceRates remeasure_rates(Backend& backend, const KernelOptions& options);
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 // Ranks that are threads: what they exchange, what it costs to ask, and how they end when one of them fails.
 #include "core/base/host_name.h"
 #include "core/comm/bench.h"
+#include "core/comm/pairing.h"
 #include "core/cpu/cpu_backend.h"
 #include "tests/unit/comm/run_ranks.h"
 
@@ -52,6 +53,37 @@ TEST(Communicator, AllReducesInTheBackgroundGiveEveryRankTheSum) {
       }
       EXPECT_EQ(communicator.times().all_reduces, 9);
       EXPECT_EQ(communicator.times().bytes, 3 * 4.0 * (1 + 17 + 4096));
+    }));
+  }
+}
+
+TEST(Communicator, EveryRankMeetsEveryOtherOnceInTheRoundsOfATournament) {
+  for (const int ranks : {2, 3, 4, 7, 8, 1024}) {
+    EXPECT_EQ(count_rounds(ranks), ranks % 2 == 0 ? ranks - 1 : ranks);
+    std::vector<int> met(static_cast<std::size_t>(ranks), 0);
+    for (std::int64_t round = 0; round < count_rounds(ranks); ++round) {
+      const int partner = find_partner(1, ranks, round);
+      EXPECT_EQ(find_partner(partner, ranks, round), 1) << ranks << " round " << round;
+      ++met[static_cast<std::size_t>(partner)];
+    }
+    for (int other = 0; other < ranks; ++other) {
+      EXPECT_EQ(met[static_cast<std::size_t>(other)], other == 1 ? ranks % 2 : 1) << ranks << " meets " << other;
+    }
+  }
+}
+
+TEST(Communicator, SwapsBuffersBetweenPairs) {
+  for (const int ranks : {2, 5}) {
+    expect_none(run_ranks(ranks, 10, [&](Communicator& communicator) {
+      const std::vector<std::byte> mine(1 << 16, static_cast<std::byte>(communicator.rank() + 1));
+      for (std::int64_t round = 0; round < count_rounds(ranks); ++round) {
+        std::vector<std::byte> theirs(mine.size());
+        const int partner = find_partner(communicator.rank(), ranks, round);
+        const double seconds = communicator.exchange(partner, mine, theirs);
+        const bool alone = partner == communicator.rank();
+        EXPECT_EQ(theirs.back(), static_cast<std::byte>(alone ? 0 : partner + 1));
+        EXPECT_EQ(seconds > 0, !alone);
+      }
     }));
   }
 }

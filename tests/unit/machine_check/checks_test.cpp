@@ -179,7 +179,7 @@ TEST_F(ExpectedFile, IsReadAsItWasSaved) {
   machine.cpu = {{{"threads", 4}, {"fp32_product", 123.4}}, {{"model", "Jo's CPU: #1"}}};
   const DeviceMetrics gpus[] = {{{{"bf16_product", 7e5}, {"new_memory_errors", 3}}, {{"model", "A"}}},
                                 {{{"bf16_product", 6e5}, {"new_memory_errors", 0}}, {{"model", "B"}}}};
-  machine.gpu = find_common_metrics(gpus);
+  machine.gpu = combine_metrics(gpus);
   const auto file = folder_.path() / "saved.yaml";
   save_expected(machine, file);
   const ExpectedMachine read = load_expected(file);
@@ -188,7 +188,7 @@ TEST_F(ExpectedFile, IsReadAsItWasSaved) {
   EXPECT_EQ(read.cpu.texts, machine.cpu.texts);
   EXPECT_EQ(read.gpu.figures, (MetricMap{{"bf16_product", 6e5}}));  // the lowest; errors are not expected
   EXPECT_TRUE(read.gpu.texts.empty());
-  EXPECT_NE(get_error([&] { require_new(file); }, ExitCode::usage).find("already exists"), std::string::npos);
+  EXPECT_NE(get_error([&] { require_absent(file); }, ExitCode::usage).find("already exists"), std::string::npos);
 }
 
 }  // namespace
