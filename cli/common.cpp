@@ -15,18 +15,18 @@
 namespace ptrain {
 namespace {
 
-struct ShortWay {
+struct Shortcut {
   const char* option;
   const char* key;
-  const char* earlier = nullptr;  // earlier name of the option, still accepted
+  const char* former_name = nullptr;  // of the option, still accepted
 };
-constexpr std::array<ShortWay, 6> short_ways = {{{"--device", "device"},
-                                                 {"--amp", "amp.level"},
-                                                 {"--report", "output.report"},
-                                                 {"--out", "output.dir", "--output-dir"},
-                                                 {"--resume", "resume"},
-                                                 {"--seed", "seed"}}};
-constexpr std::size_t device_way = 0;
+constexpr std::array<Shortcut, 6> shortcuts = {{{"--device", "device"},
+                                                {"--amp", "amp.level"},
+                                                {"--report", "output.report"},
+                                                {"--out", "output.dir", "--output-dir"},
+                                                {"--resume", "resume"},
+                                                {"--seed", "seed"}}};
+constexpr std::size_t device_shortcut = 0;
 constexpr const char* fresh_key = "output.fresh";
 
 }  // namespace
@@ -38,11 +38,11 @@ void ConfigOptions::add_to(CLI::App& command) {
                   "key.path=value, overrides any key; repeatable (ptrain list keys lists them)")
       ->allow_extra_args(false)
       ->type_name(key_value);
-  for (std::size_t i = 0; i < short_ways.size(); ++i) {
-    const Key* key = find_key(short_ways[i].key);
+  for (std::size_t i = 0; i < shortcuts.size(); ++i) {
+    const Key* key = find_key(shortcuts[i].key);
     short_options_[i] =
-        command.add_option(short_ways[i].option, short_values_[i], fmt::format("{}: {}", key->name, key->help));
-    if (short_ways[i].earlier != nullptr) add_hidden_option(command, short_ways[i].earlier, short_values_[i]);
+        command.add_option(shortcuts[i].option, short_values_[i], fmt::format("{}: {}", key->name, key->help));
+    if (shortcuts[i].former_name != nullptr) add_hidden_option(command, shortcuts[i].former_name, short_values_[i]);
     if (!key->choices.empty()) short_options_[i]->type_name(fmt::format("{}", fmt::join(key->choices, "|")));
   }
 }
@@ -52,19 +52,19 @@ void ConfigOptions::add_output_to(CLI::App& command) {
   console_.add_to(command);
 }
 
-std::string ConfigOptions::other_device() const {
-  const std::string& device = short_values_[device_way];
-  return takes_other_devices_ && !device_from_name(device) ? device : std::string{};
+std::string ConfigOptions::unavailable_device() const {
+  const std::string& device = short_values_[device_shortcut];
+  return allows_unavailable_devices_ && !device_from_name(device) ? device : std::string{};
 }
 
 std::string ConfigOptions::file() const { return shipped_file(file_); }
 
 std::vector<Override> ConfigOptions::overrides() const {
   std::vector<Override> overrides = parse_overrides(assignments_);
-  for (std::size_t i = 0; i < short_ways.size(); ++i) {
+  for (std::size_t i = 0; i < shortcuts.size(); ++i) {
     if (short_values_[i].empty() && short_options_[i]->count() == 0) continue;
-    const auto& [option, key, earlier] = short_ways[i];
-    if (i == device_way && !other_device().empty()) continue;
+    const auto& [option, key, former_name] = shortcuts[i];
+    if (i == device_shortcut && !unavailable_device().empty()) continue;
     overrides.push_back({key, short_values_[i], fmt::format("{} {}", option, short_values_[i])});
   }
   if (fresh_) overrides.push_back({fresh_key, "true", "--fresh"});
@@ -79,9 +79,7 @@ void print_notes(const LoadedConfig& loaded) {
   std::error_code error;
   if (weights.empty() || std::filesystem::exists(weights, error)) return;
   print_error_line(
-      fmt::format("note: model.weights: {} does not exist; scripts/fetch_weights.sh fetches those that configs/ "
-                  "name",
-                  weights));
+      fmt::format("note: model.weights: {} does not exist; scripts/fetch_weights.sh fetches published ones", weights));
 }
 
 }  // namespace ptrain

@@ -20,10 +20,11 @@ class ConfigOptions {
   /// Adds the options of commands that write into a folder: --fresh, and those of progress output.
   void add_output_to(CLI::App& command);
 
-  /// Lets --device name a device that the key does not accept; other_device() then returns it, and load() ignores it.
-  void take_other_devices() { takes_other_devices_ = true; }
+  /// Lets --device name a device that the key does not accept; unavailable_device() then returns it, and load() ignores
+  /// it.
+  void allow_unavailable_devices() { allows_unavailable_devices_ = true; }
   /// Empty unless one was given.
-  std::string other_device() const;
+  std::string unavailable_device() const;
 
   /// The resolved configuration; a shortcut wins over -o. Throws Error{usage}.
   LoadedConfig load() const;
@@ -39,7 +40,7 @@ class ConfigOptions {
   std::array<CLI::Option*, 6> short_options_{};
   bool fresh_ = false;
   ConsoleOptions console_;
-  bool takes_other_devices_ = false;
+  bool allows_unavailable_devices_ = false;
 };
 
 /// Prints each note of `loaded` to standard error, after "note: ", and where to get the weights it names.

@@ -343,12 +343,12 @@ std::vector<ModelEntry> model_entries() {
 
 const ModelEntry& find_model(std::string_view name) { return find_row(name).entry; }
 
-std::string find_default_model(DataKind kind, ImageSize image_size, int frames) {
+std::string find_default_model(DataKind kind, ImageSize image_size, int frames, bool has_few_samples) {
   if (kind == DataKind::text) return "bert";
   if (kind == DataKind::table) return "wide_deep";
   if (kind == DataKind::parallel) return "transformer";
   if (frames > 0) return "tsn_resnet50";
-  return stem_for(Stem::automatic, image_size) == Stem::small ? "resnet18" : "resnet50";
+  return has_few_samples || stem_for(Stem::automatic, image_size) == Stem::small ? "resnet18" : "resnet50";
 }
 
 DatasetInfo described_data(const ModelEntry& model) {

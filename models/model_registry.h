@@ -17,7 +17,8 @@ std::vector<ModelEntry> model_entries();
 const ModelEntry& find_model(std::string_view name);
 
 /// The default model for texts, for tables or for images of `image_size`; for clips, `frames` is their number.
-std::string find_default_model(DataKind kind, ImageSize image_size, int frames = 0);
+/// `has_few_samples`: too few to teach a large network from random weights.
+std::string find_default_model(DataKind kind, ImageSize image_size, int frames = 0, bool has_few_samples = false);
 
 /// The data that a model's listed parameters and arithmetic refer to: images or clips of 1000 classes, or texts or
 /// clicks of two, in the default size of configurations.

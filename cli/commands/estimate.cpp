@@ -30,7 +30,7 @@ struct EstimateOptions {
   ScalingOptions scaling;
   CompilationOptions compilation;
   std::int64_t memory_bytes = 0;  // 0: what the device has
-  std::int64_t samples = 0;       // made up in place of the data; 0: the data
+  std::int64_t samples = 0;       // per epoch, synthetic; 0: of the data
   bool json = false;
 };
 
@@ -55,7 +55,7 @@ void estimate(const EstimateOptions& options) {
     return;
   }
   const Workload workload = open_workload(config);
-  if (const std::string device = options.config.other_device(); !device.empty()) {
+  if (const std::string device = options.config.unavailable_device(); !device.empty()) {
     if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every known GPU is faster in low precision
     const nlohmann::json prediction = predict_on(config, workload, device, options.memory_bytes, options.scaling);
     fmt::print("{}", options.json ? prediction.dump(2) + "\n" : prediction_table(prediction));
@@ -74,27 +74,27 @@ void estimate(const EstimateOptions& options) {
   TrainingPlans plans(training_plan_options(config, preferred, alone), *workload.backend, *workload.model, alone,
                       nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
-  const PlannedFigures r = plans.figures();
+  const PlannedFigures planned = plans.figures();
   const std::int64_t available = options.memory_bytes > 0
                                      ? options.memory_bytes
                                      : static_cast<std::int64_t>(workload.backend->memory().available());
   const int exchanging_ranks = config.dist.ranks > 1 ? static_cast<int>(config.dist.ranks) : 0;
   const std::int64_t largest =
       largest_batch(step_options(config, preferred, exchanging_ranks), *workload.model, config.data.batch_size,
-                    workload.backend->kernels(), available - r.workspace_bytes);
+                    workload.backend->kernels(), available - planned.workspace_bytes);
 
   const nlohmann::json summary = {{"model", workload.model->signature()},
-                                  {"parameters", r.parameters},
+                                  {"parameters", planned.parameters},
                                   {"batch_size", config.data.batch_size},
                                   {"amp", {{"level", enum_name(amp.level)}, {"reason", amp.reason}}},
-                                  {"flops_per_sample", r.flops_per_sample},
-                                  {"bytes_per_sample", r.bytes_per_sample},
+                                  {"flops_per_sample", planned.flops_per_sample},
+                                  {"bytes_per_sample", planned.bytes_per_sample},
                                   {"memory",
-                                   {{"planned_peak_bytes", r.planned_peak_bytes},
-                                    {"variable_bytes", r.variable_bytes},
-                                    {"activation_bytes", r.arena_bytes},
-                                    {"workspace_bytes", r.workspace_bytes},
-                                    {"input_bytes", r.input_bytes},
+                                   {{"planned_peak_bytes", planned.planned_peak_bytes},
+                                    {"variable_bytes", planned.variable_bytes},
+                                    {"activation_bytes", planned.arena_bytes},
+                                    {"workspace_bytes", planned.workspace_bytes},
+                                    {"input_bytes", planned.input_bytes},
                                     {"available_bytes", available}}},
                                   {"largest_batch_size", largest}};
   if (options.json) {
@@ -103,15 +103,15 @@ void estimate(const EstimateOptions& options) {
   }
   const auto mib = [](std::int64_t bytes) { return fmt::format("{:>8} MiB", bytes >> 20); };
   fmt::print("model               {}\n", workload.model->signature());
-  fmt::print("parameters          {:>8.2f} million\n", static_cast<double>(r.parameters) * 1e-6);
+  fmt::print("parameters          {:>8.2f} million\n", static_cast<double>(planned.parameters) * 1e-6);
   fmt::print("precision           {}{}\n", enum_name(amp.level), amp.reason.empty() ? "" : ": " + amp.reason);
-  fmt::print("arithmetic          {:>8.2f} GFLOP per sample, forward and backward\n", r.flops_per_sample * 1e-9);
-  fmt::print("memory traffic      {:>8.1f} MB per sample, every tensor once per op\n", r.bytes_per_sample * 1e-6);
+  fmt::print("arithmetic          {:>8.2f} GFLOP per sample, forward and backward\n", planned.flops_per_sample * 1e-9);
+  fmt::print("memory traffic      {:>8.1f} MB per sample, every tensor once per op\n", planned.bytes_per_sample * 1e-6);
   fmt::print("memory at batch {}\n", config.data.batch_size);
-  fmt::print("  variables         {}  parameters, gradients, optimizer state\n", mib(r.variable_bytes));
-  fmt::print("  activations       {}  one arena\n", mib(r.arena_bytes));
-  fmt::print("  workspace         {}\n", mib(r.workspace_bytes));
-  fmt::print("  process peak      {}  of {} available\n", mib(r.planned_peak_bytes), mib(available));
+  fmt::print("  variables         {}  parameters, gradients, optimizer state\n", mib(planned.variable_bytes));
+  fmt::print("  activations       {}  one arena\n", mib(planned.arena_bytes));
+  fmt::print("  workspace         {}\n", mib(planned.workspace_bytes));
+  fmt::print("  process peak      {}  of {} available\n", mib(planned.planned_peak_bytes), mib(available));
   fmt::print("largest batch       {:>8}\n", largest);
 }
 
@@ -122,7 +122,7 @@ void add_estimate_command(CLI::App& program) {
       program.add_subcommand("estimate", "show parameters, FLOPs and memory of a run before running it");
   const auto options = std::make_shared<EstimateOptions>();
   options->config.add_to(*command);
-  options->config.take_other_devices();
+  options->config.allow_unavailable_devices();
   command
       ->add_option("--ranks", options->scaling.ranks,
                    "numbers of ranks, such as 8,64,1024: predict their step time instead")
@@ -133,7 +133,7 @@ void add_estimate_command(CLI::App& program) {
                    "memory of the device, such as 24GiB: the largest batch within it")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("SIZE");
-  command->add_option("--samples", options->samples, "samples of an epoch, made up: the data need not be there")
+  command->add_option("--samples", options->samples, "samples per epoch; no data is read")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000'000}))
       ->type_name("N");
   command->add_option("--links", options->scaling.links, "with --ranks: YAML of the links' latency and bandwidth");

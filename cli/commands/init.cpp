@@ -26,6 +26,13 @@ struct InitOptions {
   ColumnNames columns;
 };
 
+/// Fewer samples than these are few, in several ways.
+constexpr std::int64_t few_samples = 2000;
+
+std::string choose_image_model(const SampleCounts& counts) {
+  return find_default_model(DataKind::image, counts.image_size, counts.frames, counts.samples < few_samples);
+}
+
 /// Quotes a text for YAML.
 std::string quote_yaml(const std::string& text) { return nlohmann::json(text).dump(); }
 
@@ -48,18 +55,28 @@ std::string format_data(const DataSettings& settings) {
   return text;
 }
 
+/// What training from random weights takes: at least ten epochs, and for few samples 400 steps, in 100 epochs at most.
+std::int64_t choose_epochs(std::int64_t samples, std::int64_t batch_size) {
+  constexpr std::int64_t least_steps = 400;
+  const std::int64_t steps = std::max<std::int64_t>(1, samples / batch_size);
+  return std::clamp<std::int64_t>((least_steps + steps - 1) / steps, 10, 100);
+}
+
 std::string format_image_config(const DataSettings& settings, const SampleCounts& counts) {
   const ImageSize size = counts.image_size;
   const std::int64_t most = (size.is_small() ? 64 : 32) / std::max(1, counts.frames);
+  const std::int64_t batch_size = choose_batch_size(counts.samples, most);
   return fmt::format(
       "model: {{name: {}}}  # ptrain list models shows the choices\n"
       "amp: {{level: auto, dtype: auto}}\n{}"
-      "  image_size: {}\n  batch_size: {}\n"
-      "train:\n  epochs: 10\n"
+      "  image_size: {}\n  batch_size: {}\n{}"
+      "train:\n  epochs: {}\n"
       "  optimizer: {{name: adamw, lr: 1.0e-3, weight_decay: 0.05}}\n"
       "  schedule: {{name: cosine, warmup_ratio: 0.05}}\n",
-      find_default_model(DataKind::image, size, counts.frames), format_data(settings), size,
-      choose_batch_size(counts.samples, most));
+      choose_image_model(counts), format_data(settings), size, batch_size,
+      counts.samples < few_samples ? "  max_bad_share: 0.1  # one broken image of few may be more than the usual 0.01\n"
+                                   : "",
+      choose_epochs(counts.samples, batch_size));
 }
 
 std::string format_sentence_config(const DataSettings& settings, const SampleCounts& counts) {
@@ -80,7 +97,7 @@ std::string format_sentence_config(const DataSettings& settings, const SampleCou
 
 void init(const InitOptions& options) {
   DataSettings settings = find_data(options.data, options.columns);
-  if (catalogs().find_source(settings.source).gives_form(SampleForm::clip)) {
+  if (catalogs().find_source(settings.source).provides_form(SampleForm::clip)) {
     settings.segments = static_cast<int>(Config{}.model.segments);
   }
   fs::path data = fs::path(options.data).lexically_normal();
@@ -100,6 +117,13 @@ void init(const InitOptions& options) {
   write_file_atomic(out, text);
 
   for (const std::string& note : counts.notes) fmt::print("note: {}\n", note);
+  const bool has_photos = counts.image_size.is_given() && !counts.image_size.is_small() && counts.frames == 0;
+  if (has_photos && counts.samples < few_samples) {
+    fmt::print(
+        "note: {} are few to learn from without pretrained weights. scripts/fetch_weights.sh {} fetches some into "
+        "weights/; name the file in model.weights\n",
+        counted(counts.samples, "image"), choose_image_model(counts));
+  }
   fmt::print("{}: {} of {} classes\n", options.data, counted(counts.samples, "sample"), counts.classes);
   fmt::print("{}: review it, then: ptrain run {}\n", out.string(), out.string());
 }

@@ -22,7 +22,7 @@ namespace {
 
 std::vector<std::string_view> collect_forms(const DataSourceEntry& source) {
   std::vector<std::string_view> forms;
-  for (const SampleForm form : source.gives) forms.push_back(enum_name(form));
+  for (const SampleForm form : source.provides) forms.push_back(enum_name(form));
   return forms;
 }
 

@@ -19,7 +19,7 @@ Key data_key(std::string name, Member member, std::string help) {
 using Sources = std::vector<DataSourceEntry>;
 /// "tsv and text: ", the start of the help for a key that these sources read.
 std::string format_readers(const Sources& sources, std::string_view key) {
-  return join_words(names_where(sources, [&](const auto& source) { return source.reads_key(key); }), "and") + ": ";
+  return join_words(list_names_where(sources, [&](const auto& source) { return source.reads_key(key); }), "and") + ": ";
 }
 /// Makes a key that only some sources read.
 template <typename Member>
@@ -72,8 +72,8 @@ Key output_key(std::string name, Member member, std::string help) {
 }  // namespace
 
 std::vector<Key> data_keys(const Sources& all) {
-  const std::vector<std::string> names = names_where(all, [](const DataSourceEntry&) { return true; });
-  const std::vector<std::string> split = names_where(all, [](const DataSourceEntry& s) { return s.can_split; });
+  const std::vector<std::string> names = list_names_where(all, [](const DataSourceEntry&) { return true; });
+  const std::vector<std::string> split = list_names_where(all, [](const DataSourceEntry& s) { return s.can_split; });
   return {
       data_key("source", &DataConfig::source, "format of the data set").one_of(names).must_be_set(),
       data_key("path", &DataConfig::path, "folder of the data set"),

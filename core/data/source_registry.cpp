@@ -35,21 +35,21 @@ std::vector<DataSourceRow> image_rows() {
   const Keys shard_keys = joined(encoded_keys, {"data.first_label"});
   return {
       {{.name = "idx",
-        .gives = {image},
+        .provides = {image},
         .help = "MNIST's form, gz or plain: {train,t10k}-images-idx3-ubyte and -labels-idx1-ubyte in data.path",
         .keys = file_keys()},
        open_idx,
        {{.order = 1, .folder = "the files of MNIST", .find = find_named<holds_idx>}}},
       {{.name = "image_folder",
-        .gives = {image},
+        .provides = {image},
         .help = "JPEG, PNG, WebP and BMP in data.path/train/<class>/ and data.path/val/<class>/; data.split.dev "
-                "without val",
+                "without val, where data.path/<class>/ will do",
         .keys = encoded_keys,
         .can_split = true},
        open_image_folder,
-       {{.order = 8, .folder = "images in train/<class>/", .find = find_image_folder}}},
+       {{.order = 8, .folder = "images in <class>/ or train/<class>/", .find = find_image_folder}}},
       {{.name = "clip_folder",
-        .gives = {clip},
+        .provides = {clip},
         .help = "clips, for models that read them: frames (images) in data.path/train/<class>/<clip>/ and val "
                 "likewise, in the order of their names, model.segments of them at least; data.split.dev without val",
         .keys = encoded_keys,
@@ -57,7 +57,7 @@ std::vector<DataSourceRow> image_rows() {
        open_clip_folder,
        {{.order = 7, .folder = "clips in train/<class>/<clip>/", .find = find_clip_folder}}},
       {{.name = "mask_folder",
-        .gives = {image},
+        .provides = {image},
         .help = "images with a class for each pixel, for segmentation: data.path/{train,val}/ and PNGs of class "
                 "numbers under the same names in {train,val}annot/, or images/{train,val}/ and labels/{train,val}/; "
                 "data.split.dev without val",
@@ -66,21 +66,21 @@ std::vector<DataSourceRow> image_rows() {
         .targets = {tensor_names::masks}},
        open_mask_folder},
       {{.name = "voc_segmentation",
-        .gives = {image},
+        .provides = {image},
         .help = "PASCAL VOC's label maps, 21 classes: JPEGImages/, SegmentationClass/ and "
                 "ImageSets/Segmentation/{train,val}.txt in data.path",
         .keys = joined(file_keys(), {"data.exif_orientation"}),
         .targets = {tensor_names::masks}},
        open_voc_segmentation},
       {{.name = "cityscapes",
-        .gives = {image},
+        .provides = {image},
         .help = "Cityscapes' fine label maps, 19 classes: leftImg8bit/ and gtFine/ in data.path, with the "
                 "_labelTrainIds.png of its scripts",
         .keys = joined(file_keys(), {"data.exif_orientation"}),
         .targets = {tensor_names::masks}},
        open_cityscapes},
       {{.name = "webdataset",
-        .gives = {image},
+        .provides = {image},
         .help = "images in tar shards, their classes in .cls, .json or .txt: data.path/{train,val}/*.tar, or "
                 "names such as train-000.tar; data.split.dev without val",
         .keys = shard_keys,
@@ -88,7 +88,7 @@ std::vector<DataSourceRow> image_rows() {
        open_web_dataset,
        {{.order = 5, .folder = "shards of WebDataset", .find = find_web_dataset}}},
       {{.name = "tfrecord",
-        .gives = {image},
+        .provides = {image},
         .help = "images in TFRecord files of tf.train.Example (image/encoded, image/class/label), named "
                 "likewise; data.first_label 1 where labels begin at 1",
         .keys = shard_keys,
@@ -96,13 +96,13 @@ std::vector<DataSourceRow> image_rows() {
        open_tf_record,
        {{.order = 6, .folder = "shards of TFRecord", .find = find_tf_record}}},
       {{.name = "packed",
-        .gives = {image},
+        .provides = {image},
         .help = "data.path/train.pack and val.pack, which ptrain data pack makes of an image_folder",
         .keys = file_keys()},
        open_packed,
        {{.order = 3, .folder = "the files of ptrain data pack", .find = find_named<holds_pack>}}},
       {{.name = "cifar",
-        .gives = {image},
+        .provides = {image},
         .help =
             "CIFAR-10's and CIFAR-100's binary form: data_batch_*.bin and test_batch.bin, or train.bin and test.bin",
         .keys = file_keys()},
@@ -116,7 +116,7 @@ std::vector<DataSourceRow> box_rows() {
   const Keys keys = joined(file_keys(), {"data.train_file", "data.dev_file"});
   return {
       {{.name = "coco",
-        .gives = {image},
+        .provides = {image},
         .help = "images with boxes and masks in COCO's form: data.path/annotations/instances_{train,val}*.json (or "
                 "data.train_file "
                 "and data.dev_file) and images in folders beside them; data.split.dev without val",
@@ -125,7 +125,7 @@ std::vector<DataSourceRow> box_rows() {
         .targets = {tensor_names::annotations, tensor_names::object_masks}},
        open_coco},
       {{.name = "voc",
-        .gives = {image},
+        .provides = {image},
         .help = "images with boxes in PASCAL VOC's form: data.path/JPEGImages, Annotations and "
                 "ImageSets/Main/{train,val}.txt (or data.train_file and data.dev_file); data.split.dev without val",
         .keys = keys,
@@ -144,7 +144,7 @@ std::vector<DataSourceRow> other_rows() {
   const RequiredKey train_file{"data.train_file", "the training file's name below data.path"};
   return {
       {{.name = "tsv",
-        .gives = {text},
+        .provides = {text},
         .help = "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in "
                 "data.path, data.vocab; data.columns for other column names",
         .keys = table_keys,
@@ -159,7 +159,7 @@ std::vector<DataSourceRow> other_rows() {
          .find = find_text_table,
          .count = count_text_table}}},
       {{.name = "text",
-        .gives = {tokens},
+        .provides = {tokens},
         .help = "running text, cut into blocks of data.max_length tokens: data.train_file and data.dev_file in "
                 "data.path, a data.vocab that preserves text (not WordPiece's)",
         .keys = vocabulary_keys,
@@ -169,7 +169,7 @@ std::vector<DataSourceRow> other_rows() {
         .targets = {}},
        open_text},
       {{.name = "chat",
-        .gives = {tokens},
+        .provides = {tokens},
         .help =
             "chats to learn the answers of, a line of JSON each, {\"messages\": [{\"role\": system, user or assistant, "
             "\"content\": ...}, ...]}: data.train_file and data.dev_file in data.path, data.vocab, data.chat_template",
@@ -180,7 +180,7 @@ std::vector<DataSourceRow> other_rows() {
         .targets = {}},
        open_chat},
       {{.name = "sessions",
-        .gives = {tokens},
+        .provides = {tokens},
         .help = "session logs, CSV with a header session_id, item_id and, where rows are not in order, time: "
                 "data.train_file and data.dev_file in data.path; each item's next one is learnt",
         .keys = split_file_keys,
@@ -188,7 +188,7 @@ std::vector<DataSourceRow> other_rows() {
         .targets = {}},
        open_sessions},
       {{.name = "parallel",
-        .gives = {parallel},
+        .provides = {parallel},
         .help =
             "texts and their translations, line by line: files data.path/data.train_file and data.dev_file with the "
             "endings data.languages, such as train.de and train.en, and one data.vocab for both, which ptrain data "
@@ -199,14 +199,14 @@ std::vector<DataSourceRow> other_rows() {
         .targets = {tensor_names::next_tokens}},
        open_parallel},
       {{.name = "criteo",
-        .gives = {table},
+        .provides = {table},
         .help = "click logs in Criteo's form, a label, 13 integers and 26 hexadecimal words a line: "
                 "data.train_file and data.dev_file in data.path",
         .keys = split_file_keys,
         .required = {train_file}},
        open_criteo},
       {{.name = "synthetic",
-        .gives = {image, clip, text, table, tokens, parallel},
+        .provides = {image, clip, text, table, tokens, parallel},
         .help =
             "synthetic images, clips or text with classes, images with a class for each pixel or with boxes, clicks, "
             "running tokens, or tokens to reverse, all of them learnable; reads no file",

@@ -146,7 +146,7 @@ void note_idle_schedule(LoadedConfig& loaded) {
 
 }  // namespace
 
-void note_unread(LoadedConfig& loaded, const Catalogs& catalogs) {
+void add_unused_key_notes(LoadedConfig& loaded, const Catalogs& catalogs) {
   const Config& config = loaded.config;
   const auto note = [&](const std::vector<std::string_view>& keys, std::string_view because) {
     for (const std::string_view key : keys) {

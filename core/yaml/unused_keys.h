@@ -8,6 +8,6 @@
 namespace ptrain {
 
 /// Adds a note for every key that is set but not read.
-void note_unread(LoadedConfig& loaded, const Catalogs& catalogs);
+void add_unused_key_notes(LoadedConfig& loaded, const Catalogs& catalogs);
 
 }  // namespace ptrain

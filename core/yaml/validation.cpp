@@ -54,14 +54,14 @@ void check_table(const DataConfig& data, const Rejection& reject) {
 /// Names of the sources that give samples of this form, for a message.
 std::string list_sources_giving(SampleForm form, const Catalogs& catalogs) {
   const std::vector<std::string> names =
-      names_where(catalogs.sources(), [&](const DataSourceEntry& source) { return source.gives_form(form); });
+      list_names_where(catalogs.sources(), [&](const DataSourceEntry& source) { return source.provides_form(form); });
   return names.size() > 2 ? fmt::format("{}", fmt::join(names, "|")) : join_words(names, "or");
 }
 
 void check_data(const Config& config, const Catalogs& catalogs, const Rejection& reject) {
   const ModelEntry& model = config.model.entry;
   const DataSourceEntry& source = catalogs.find_source(config.data.source);
-  if (!source.gives_form(model.form())) {
+  if (!source.provides_form(model.form())) {
     reject("data.source", "{} reads {}, got {}", model.name, list_sources_giving(model.form(), catalogs), source.name);
   }
   if (source.reads_key("data.path") && config.data.path.empty()) {
@@ -77,10 +77,11 @@ void check_data(const Config& config, const Catalogs& catalogs, const Rejection&
   }
   if (source.reads_key("data.columns.label")) check_table(config.data, reject);
   if (config.data.split.dev > 0 && !source.can_split) {
-    reject("data.split.dev", "is for {}; {} has its own evaluation samples",
-           join_words(names_where(catalogs.sources(), [](const DataSourceEntry& other) { return other.can_split; }),
-                      "and"),
-           source.name);
+    reject(
+        "data.split.dev", "is for {}; {} has its own evaluation samples",
+        join_words(list_names_where(catalogs.sources(), [](const DataSourceEntry& other) { return other.can_split; }),
+                   "and"),
+        source.name);
   }
   if (model.reads_key("model.max_positions") && config.data.max_length > config.model.max_positions) {
     reject("data.max_length", "{} tokens do not fit model.max_positions {}", config.data.max_length,
@@ -180,12 +181,12 @@ void check_task(const LoadedConfig& loaded, const Catalogs& catalogs, const Reje
   check_metrics(config, task, reject);
   task.check(config, [&](const std::string& key, const std::string& reason) { reject(key, "{}", reason); });
   const DataSourceEntry& source = catalogs.find_source(config.data.source);
-  if (source.gives_targets(task.targets) || !source.gives_form(model.form())) return;
+  if (source.provides_targets(task.targets) || !source.provides_form(model.form())) return;
   const auto fits = [&](const DataSourceEntry& other) {
-    return other.gives_form(model.form()) && other.gives_targets(task.targets);
+    return other.provides_form(model.form()) && other.provides_targets(task.targets);
   };
   reject(model.tasks.size() > 1 ? "model.head" : "data.source", "{} learns {}, which {} has; got data.source {}",
-         task.name, join_words(task.targets, "and"), join_words(names_where(catalogs.sources(), fits), "or"),
+         task.name, join_words(task.targets, "and"), join_words(list_names_where(catalogs.sources(), fits), "or"),
          config.data.source);
 }
 
@@ -223,7 +224,7 @@ void check_across(LoadedConfig& loaded, const Catalogs& catalogs) {
   check_tables(loaded.config, reject);
   check_distribution(loaded.config.dist, reject);
   check_run(loaded.config, reject);
-  note_unread(loaded, catalogs);
+  add_unused_key_notes(loaded, catalogs);
 }
 
 }  // namespace ptrain

@@ -35,6 +35,31 @@ class Init(ProgramTest):
         self.assert_one_line_error(self.init("photos"), 2, "photos.yaml: already exists")
         self.assertEqual((self.folder / "photos.yaml").read_text(), before)
 
+    def test_photos_in_classes_alone_with_a_broken_one(self):
+        for colour in COLOURS:
+            for i in range(12):
+                path = self.folder / "photos" / colour / f"{i}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(png(picture(colour, i)))
+        (self.folder / "photos/blue/broken.png").write_bytes(b"no image")
+        result = self.init("photos/")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("34 samples of 3 classes", result.stdout)
+        report = self.run_config("photos", "data.batch_size=4")
+        self.assertEqual((report["config"]["data"]["max_bad_share"], report["evaluation"]["eval_samples"]), (0.1, 3))
+        (self.folder / "photos/masks").mkdir()  # of segmentation: pictures of all classes in one folder
+        self.assert_one_line_error(self.init("photos/", "--out", "other.yaml"), 2, "expected images in <class>/ or train/<class>/")
+
+    def test_few_photos_are_said_to_need_weights(self):
+        draw_images(self.folder / "photos", side=96)
+        result = self.init("photos/")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("note: 36 images are few to learn from without pretrained weights. scripts/fetch_weights.sh resnet18",
+                      result.stdout)
+        text = (self.folder / "photos.yaml").read_text()
+        self.assertIn("name: resnet18", text)
+        self.assertIn("epochs: 45", text)  # 400 steps of 4 photographs
+
     def test_photos_with_val_keep_it(self):
         draw_images(self.folder / "photos")
         self.assertEqual(self.init("photos", "--out", "mine.yaml").returncode, 0)
@@ -72,7 +97,7 @@ class Init(ProgramTest):
 
     def test_what_is_no_data(self):
         (self.folder / "empty").mkdir()
-        self.assert_one_line_error(self.init("empty"), 2, "empty: expected images in train/<class>/")
+        self.assert_one_line_error(self.init("empty"), 2, "empty: expected images in <class>/ or train/<class>/")
         self.assert_one_line_error(self.init("nowhere"), 2, "nowhere: no such file or folder")
         (self.folder / "notes.doc").write_text("x")
         self.assert_one_line_error(self.init("notes.doc"), 2, "notes.doc: expected a folder, or a table")

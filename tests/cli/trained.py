@@ -42,10 +42,10 @@ def png(pixels):
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
-def picture(colour, seed):
+def picture(colour, seed, side=SIDE):
     draw = random.Random(seed)
-    return [[tuple(max(0, min(255, value + draw.randint(-40, 40))) for value in COLOURS[colour]) for _ in range(SIDE)]
-            for _ in range(SIDE)]
+    return [[tuple(max(0, min(255, value + draw.randint(-40, 40))) for value in COLOURS[colour]) for _ in range(side)]
+            for _ in range(side)]
 
 
 def sentence(label, seed):
@@ -64,13 +64,13 @@ def train_for(case, config):
     return own
 
 
-def draw_images(folder):
+def draw_images(folder, side=SIDE):
     for split, count in (("train", 12), ("val", 4)):
         for colour in COLOURS:
             for i in range(count):
                 path = folder / split / colour / f"{i}.png"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(png(picture(colour, f"{split} {colour} {i}")))
+                path.write_bytes(png(picture(colour, f"{split} {colour} {i}", side)))
 
 
 def write_texts(folder):

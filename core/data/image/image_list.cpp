@@ -23,16 +23,38 @@ std::string to_lower(std::string text) {
   return text;
 }
 
+/// Folders of other forms of data, which are no classes where they hold images.
+constexpr std::array<std::string_view, 8> folders_of_other_forms{
+    "annotations", "images", "img", "jpegimages", "labels", "leftimg8bit", "masks", "segmentationclass"};
+
+bool holds_images(const fs::path& folder) {
+  return std::ranges::any_of(fs::directory_iterator(folder),
+                             [](const fs::directory_entry& entry) { return has_image_suffix(entry.path()); });
+}
+
+/// Whether `root` has folders of at least two classes, with images in them.
+bool holds_classes(const fs::path& root) {
+  int classes = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
+    const std::string name = entry.path().filename().string();
+    if (!entry.is_directory() || is_left_out(name)) continue;
+    if (std::ranges::find(folders_of_other_forms, to_lower(name)) != folders_of_other_forms.end()) return false;
+    if (holds_images(entry.path())) ++classes;
+  }
+  return classes > 1;
+}
+
 fs::path split_directory(const fs::path& root, Split split) {
   if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
-  if (fs::path found = find_split(root, split); !found.empty()) return found;
+  const fs::path found = split == Split::train ? find_training_folder(root) : find_split(root, split);
+  if (!found.empty()) return found;
   if (holds_cifar(root)) {
     fail("{}: holds CIFAR's binary form, which data.source cifar reads, and no folders of images", root.string());
   }
   const bool train = split == Split::train;
   fail("{}: has no directory {}; expected {}/train/<class>/ and {}/val/<class>/ (or test) with images{}", root.string(),
        train ? "train" : "val or test", root.string(), root.string(),
-       train ? "" : ", or data.split.dev, the fraction of train to evaluate on");
+       train ? ", or <class>/ directly" : ", or data.split.dev, the fraction of the training images to evaluate on");
 }
 
 /// Counts files that are no samples, by their suffix.
@@ -174,6 +196,11 @@ fs::path find_split(const fs::path& root, Split split) {
     if (fs::is_directory(root / name)) return root / name;
   }
   return {};
+}
+
+fs::path find_training_folder(const fs::path& root) {
+  if (fs::path found = find_split(root, Split::train); !found.empty()) return found;
+  return find_split(root, Split::eval).empty() && holds_classes(root) ? root : fs::path();
 }
 
 fs::path ImageList::full_path(const File& file) const { return directory / file.name; }

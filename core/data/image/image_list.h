@@ -1,5 +1,5 @@
 // Lists a folder of images or clips: path/train/<class>/*.jpg and path/val/<class>/*.jpg, at any depth below the class,
-// or for clips folders in place of the images.
+// or for clips folders in place of the images. Without val, the classes of images may lie directly in path.
 #pragma once
 
 #include "core/data/factory.h"
@@ -47,6 +47,10 @@ struct ImageList {
 
 /// The directory of a split below `root`; empty where there is none.
 std::filesystem::path find_split(const std::filesystem::path& root, Split split);
+
+/// The directory whose folders are the classes to train on: root/train, or `root` itself where it has no splits and at
+/// least two folders with images. Empty where there is none.
+std::filesystem::path find_training_folder(const std::filesystem::path& root);
 
 /// Throws Error when a directory is missing, when a class is empty or not in the training split; the message says what
 /// was expected.

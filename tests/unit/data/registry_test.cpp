@@ -21,7 +21,7 @@ class SourceRows : public ::testing::Test {
 TEST_F(SourceRows, SayWhatTheyGiveAndReadKeysThatThereAre) {
   for (const DataSourceRow& row : data_source_rows()) {
     const DataSourceEntry& source = row.entry;
-    EXPECT_FALSE(source.gives.empty()) << source.name;
+    EXPECT_FALSE(source.provides.empty()) << source.name;
     EXPECT_FALSE(source.help.empty()) << source.name;
     EXPECT_NE(row.open, nullptr) << source.name;
     EXPECT_FALSE(source.keys.empty()) << source.name;
@@ -57,7 +57,8 @@ TEST_F(SourceRows, GiveEveryFormOfSamplesThatModelsRead) {
   for (const SampleForm form :
        {SampleForm::image, SampleForm::clip, SampleForm::text, SampleForm::table, SampleForm::tokens}) {
     EXPECT_GE(
-        names_where(catalogs_.sources(), [&](const DataSourceEntry& source) { return source.gives_form(form); }).size(),
+        list_names_where(catalogs_.sources(), [&](const DataSourceEntry& source) { return source.provides_form(form); })
+            .size(),
         2u)
         << enum_name(form);
   }
@@ -168,7 +169,7 @@ TEST_F(FindData, SaysWhatItExpectedWhereNoSourceKnowsAFolder) {
   directory.write("notes/a.doc", std::string("x"));
   EXPECT_EQ(
       refusal("notes"),
-      ": expected images in train/<class>/, clips in train/<class>/<clip>/, shards of TFRecord, shards of "
+      ": expected images in <class>/ or train/<class>/, clips in train/<class>/<clip>/, shards of TFRecord, shards of "
       "WebDataset, a table of texts named train.tsv, .csv or .jsonl, the files of ptrain data pack, the files of CIFAR "
       "or the files of MNIST");
   EXPECT_EQ(refusal("notes/a.doc"), ": expected a folder, or a table of texts ending in .tsv, .csv or .jsonl");
