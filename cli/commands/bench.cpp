@@ -1,4 +1,4 @@
-// ptrain bench: runs the cases of a suite, or of axes given with a training configuration, interleaved, each in a fresh
+// ptrain bench: runs the cases of a suite, or of a training configuration and axes, interleaved, each in a fresh
 // process, and reports the effects of the axes.
 #include "cli/command_options.h"
 #include "cli/commands.h"
@@ -212,7 +212,8 @@ void bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& program) {
   CLI::App* command = program.add_subcommand("bench", "run a suite of cases in interleaved fresh processes");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("SUITE", options->file, "YAML file of a suite, or of a training configuration with --axis");
+  command->add_option("SUITE", options->file,
+                      "YAML file of a suite, or of a training configuration, which --axis varies");
   command
       ->add_option("--axis", options->axes,
                    "key.path=v1,v2: an axis of the suite, replacing its axis of that key, or the values of a "

@@ -70,7 +70,8 @@ std::string speed_text(const std::vector<const RunFigures*>& runs, SpeedEstimato
 
 std::string reach_text(const Interval& interval) {
   if (!interval.bounded) return {};
-  return fmt::format(" ±{:.1f} %", 100 * interval.half_width() / interval.estimate);
+  const double percent = 100 * interval.half_width() / interval.estimate;
+  return percent > 100 ? " ±>100 %" : fmt::format(" ±{:.1f} %", percent);  // of two or three runs that differ
 }
 
 }  // namespace ptrain

@@ -95,16 +95,10 @@ class SuiteReader : YamlReader {
     require_settings();
   }
   void take_configuration() {
-    if (options_.empty()) {
-      fail_usage(
-          "{}: is a training configuration, not a suite; name what to vary, such as --axis amp.level=O0,O1 --axis "
-          "data.batch_size=16,32",
-          file());
-    }
     suite_.config = suite_.file;
     std::vector<std::string> keys;
     for (const AxisOption& option : options_) keys.push_back(option.key);
-    suite_.about = fmt::format("{}: {}.", file(), fmt::join(keys, " x "));
+    suite_.about = keys.empty() ? fmt::format("{}.", file()) : fmt::format("{}: {}.", file(), fmt::join(keys, " x "));
   }
   /// Adds an axis of the command line, or replaces the suite's axis of that key.
   void take_option(const AxisOption& option) {

@@ -90,8 +90,8 @@ AxisOption parse_axis(std::string_view assignment);
 
 /// Reads a suite and resolves the configuration of every case, so that errors appear before the first run. `extra`
 /// overrides keys of every case. An axis of `axes` replaces the suite's axis of that key or is added, and the suite's
-/// name gets its label. With axes `file` may be a training configuration: then they form the suite, with a suite's
-/// defaults otherwise. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
+/// name gets its label. `file` may be a training configuration: then the axes, or without any the configuration alone,
+/// form the suite, with a suite's defaults otherwise. Throws Error{usage}: "FILE:LINE: KEY: expected ..., got ...".
 Suite load_suite(const std::filesystem::path& file, const Catalogs& catalogs, std::span<const Override> extra = {},
                  std::span<const AxisOption> axes = {});
 

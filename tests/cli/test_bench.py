@@ -222,8 +222,11 @@ class Axes(BenchTest):
         result = run("bench", self.config, "--axis", "amp.level=O0,O1", "--per-device", "--out", self.folder / "out")
         self.assert_one_line_error(result, 2, "--per-device: needs NVIDIA GPUs", "on a CPU omit it")
 
-    def test_a_configuration_alone_says_what_is_missing(self):
-        self.assert_one_line_error(self.sweep(), 2, "tiny.yaml: is a training configuration, not a suite", "--axis")
+    def test_a_configuration_alone_is_a_suite_of_one_case(self):
+        result = self.sweep("--seeds", "2", "--out", self.folder / "out")
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        self.assertEqual({(r["case"], r["repeat"]) for r in self.records().values()}, {("base", 0), ("base", 1)})
+        self.assertEqual(len({r["seed"] for r in self.records().values()}), 2)
 
 
 class Identity(BenchTest):
