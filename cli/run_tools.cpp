@@ -6,7 +6,7 @@
 namespace ptrain {
 
 RunTools make_run_tools(const ConsoleOptions& console) {
-  return {open_workload, [&console](const Config& config, ShownRank shown) {
+  return {open_workload, [&console](const Config& config, RankOutput shown) {
             return std::make_unique<RunConsole>(config, console, shown);
           }};
 }

@@ -6,14 +6,14 @@
 // (results/README.md).
 //
 // The runtime reads its variables when it is loaded, before main and before constructors of the program. Functions of
-// .preinit_array run earlier, but setenv has no effect there; so an entry of the environment is lent until main.
+// .preinit_array run earlier, but setenv has no effect there; so an entry of the environment is replaced until main.
 
 namespace ptrain {
 namespace {
 
 constexpr char spin_count[] = "GOMP_SPINCOUNT=1000";
 
-char** lent = nullptr;
+char** replaced_entry = nullptr;
 char* original = nullptr;
 
 #define PTRAIN_BEFORE_SANITIZERS __attribute__((no_sanitize("address", "thread", "undefined")))
@@ -31,7 +31,7 @@ PTRAIN_BEFORE_SANITIZERS void set_spin_count(int, char**, char** environment) {
     if (slot == nullptr || !starts_with(*slot, "_=")) slot = entry;  // the shell's own, else the last
   }
   if (slot == nullptr) return;
-  lent = slot;
+  replaced_entry = slot;
   original = *slot;
   *slot = const_cast<char*>(spin_count);
 }
@@ -41,8 +41,8 @@ __attribute__((section(".preinit_array"), used)) void (*const before_libraries)(
 }  // namespace
 
 void restore_environment() {
-  if (lent != nullptr && *lent == spin_count) *lent = original;
-  lent = nullptr;
+  if (replaced_entry != nullptr && *replaced_entry == spin_count) *replaced_entry = original;
+  replaced_entry = nullptr;
 }
 
 }  // namespace ptrain

@@ -3,7 +3,7 @@
 
 namespace ptrain {
 
-/// Gives the environment back the variable in whose place OpenMP found its spin count. Call it first in main.
+/// Restores the variable that GOMP_SPINCOUNT replaced while OpenMP was loaded. Call it first in main.
 void restore_environment();
 
 }  // namespace ptrain

@@ -32,7 +32,7 @@ struct Published {
   nlohmann::json (*schema)();
 };
 
-nlohmann::json make_config_schema() { return config_schema(catalogs().keys()); }
+nlohmann::json make_config_schema() { return make_config_schema(catalogs().keys()); }
 
 template <typename T>
 nlohmann::json make_schema() {

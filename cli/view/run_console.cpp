@@ -13,7 +13,7 @@
 namespace ptrain {
 namespace {
 
-/// What is usually done with a run, as commands.
+/// Suggests the usual next commands.
 std::string suggest_commands(const Config& config) {
   const std::string& folder = config.output.dir;
   std::string text =
@@ -24,12 +24,12 @@ std::string suggest_commands(const Config& config) {
 
 }  // namespace
 
-RunConsole::RunConsole(const Config& config, const ConsoleOptions& console, ShownRank shown)
+RunConsole::RunConsole(const Config& config, const ConsoleOptions& console, RankOutput shown)
     : config_(config),
       console_(console),
-      progress_(make_progress(shown == ShownRank::all ? console.progress() : ProgressStyle::none,
+      progress_(make_progress(shown == RankOutput::full ? console.progress() : ProgressStyle::none,
                               config.train.log_every_steps)),
-      prints_notes_(shown == ShownRank::all && console.verbosity() != Verbosity::quiet &&
+      prints_notes_(shown == RankOutput::full && console.verbosity() != Verbosity::quiet &&
                     console.progress() == ProgressStyle::none) {}
 
 void RunConsole::on_start(const RunResult& prepared) {
@@ -73,7 +73,7 @@ void RunConsole::on_activity(std::string_view what, std::int64_t done, std::int6
 
 void RunConsole::on_note(const std::string& line) {
   event("note", {{"text", line}});
-  if (prints_notes_) return print_error_line(line);  // notes are no progress
+  if (prints_notes_) return print_error_line(line);  // notes are not progress output
   progress_->message(line);
 }
 

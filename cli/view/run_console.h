@@ -13,7 +13,7 @@ namespace ptrain {
 class RunConsole final : public RunView {
  public:
   /// Configuration and options must outlive it. A rank that shows only its report has no progress display.
-  RunConsole(const Config& config, const ConsoleOptions& console, ShownRank shown);
+  RunConsole(const Config& config, const ConsoleOptions& console, RankOutput shown);
 
   void on_start(const RunResult& prepared) override;
   void on_step(const Step& step) override;

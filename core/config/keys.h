@@ -94,6 +94,6 @@ nlohmann::json describe_changed_work(const Config& config);
 /// runs of equal hash do the same work.
 std::string config_hash(const Config& config);
 /// JSON Schema (draft 2020-12) of the YAML file, with these keys.
-nlohmann::json config_schema(const std::vector<Key>& keys);
+nlohmann::json make_config_schema(const std::vector<Key>& keys);
 
 }  // namespace ptrain

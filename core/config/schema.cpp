@@ -17,7 +17,7 @@ void add_range(json& schema, const Key& key) {
 }
 
 /// The pattern of `name` in any case, as the program reads it.
-std::string any_case(const std::string& name) {
+std::string make_case_insensitive_pattern(const std::string& name) {
   std::string pattern;
   for (const char c : name) {
     const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0;
@@ -44,7 +44,7 @@ json list_spellings(const Key& key) {
   return names;
 }
 
-/// What is read as text as it is written: a label may be a number.
+/// Types that are accepted where a key is a text: a label may be a number.
 json list_plain_values() { return {"string", "number", "boolean"}; }
 
 /// A side, or two as text; within a list of sizes, also a list.
@@ -77,8 +77,9 @@ json make_key_schema(const Key& key) {
       schema["anyOf"] = {{{"enum", list_spellings(key)}}};  // what editors offer
       {
         std::string names;
-        for (const std::string& name : list_names(key)) names += (names.empty() ? "" : "|") + any_case(name);
-        if (!key.numbered.empty()) names += "|" + any_case(key.numbered) + ":[0-9]+";
+        for (const std::string& name : list_names(key))
+          names += (names.empty() ? "" : "|") + make_case_insensitive_pattern(name);
+        if (!key.numbered.empty()) names += "|" + make_case_insensitive_pattern(key.numbered) + ":[0-9]+";
         schema["anyOf"].push_back({{"type", "string"}, {"pattern", "^(" + names + ")$"}});
       }
       break;
@@ -112,7 +113,7 @@ json make_key_schema(const Key& key) {
 }
 
 /// Returns the schema's properties, created if missing.
-json& find_properties(json& schema) {
+json& ensure_properties(json& schema) {
   schema["type"] = "object";
   schema["additionalProperties"] = false;
   return schema["properties"];
@@ -144,7 +145,7 @@ void allow_rows_below(json& schema, const std::string& name) {
 
 }  // namespace
 
-json config_schema(const std::vector<Key>& keys) {
+json make_config_schema(const std::vector<Key>& keys) {
   json root = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                {"title", "ptrain configuration"},
                {"description", "Generated from the key table; choices may be written in any case."}};
@@ -152,9 +153,9 @@ json config_schema(const std::vector<Key>& keys) {
     json* node = &root;
     std::size_t begin = 0;
     for (std::size_t dot; (dot = key.name.find('.', begin)) != std::string::npos; begin = dot + 1) {
-      node = &find_properties(*node)[key.name.substr(begin, dot - begin)];
+      node = &ensure_properties(*node)[key.name.substr(begin, dot - begin)];
     }
-    find_properties(*node)[key.name.substr(begin)] = make_key_schema(key);
+    ensure_properties(*node)[key.name.substr(begin)] = make_key_schema(key);
   }
   allow_rows_below(root, "");
   root["properties"]["base"] = {{"type", "string"},

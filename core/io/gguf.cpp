@@ -276,23 +276,23 @@ std::string GgufFile::architecture() const {
   return name->get<std::string>();
 }
 
-double GgufFile::number(std::string_view key, std::optional<double> otherwise) const {
+double GgufFile::number(std::string_view key, std::optional<double> fallback) const {
   const std::string full = fmt::format("{}.{}", architecture(), key);
   const json* value = find(metadata(), full);
-  if (value == nullptr && otherwise) return *otherwise;
+  if (value == nullptr && fallback) return *fallback;
   if (value == nullptr || !value->is_number()) fail("{}: {}: expected a number", path_, quoted_name(full));
   return value->get<double>();
 }
 
-std::int64_t GgufFile::positive_integer(std::string_view key, std::optional<std::int64_t> otherwise) const {
-  const double value = number(key, otherwise ? std::optional<double>(static_cast<double>(*otherwise)) : std::nullopt);
+std::int64_t GgufFile::positive_integer(std::string_view key, std::optional<std::int64_t> fallback) const {
+  const double value = number(key, fallback ? std::optional<double>(static_cast<double>(*fallback)) : std::nullopt);
   if (!(value >= 1) || value != std::floor(value) || value > 1e15) {
     fail("{}: {}.{}: expected a positive integer, got {}", path_, architecture(), key, value);
   }
   return static_cast<std::int64_t>(value);
 }
 
-std::vector<NamedTensor> tensors_by_transformers_names(const GgufFile& file) {
+std::vector<NamedTensor> rename_to_transformers(const GgufFile& file) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> whole{
       {{"token_embd.", "model.embed_tokens."}, {"output_norm.", "model.norm."}, {"output.", "lm_head."}}};
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> of_layer{

@@ -27,7 +27,7 @@ struct GgufIndex {
 
 /// Parses a whole file in memory; the tensors point into `bytes`. Throws Error{failed}, one line with `file` and the
 /// key or tensor, for any error: another format or version, counts and lengths beyond the file, duplicate names,
-/// unknown types, rows that are no whole blocks, ranges outside the file.
+/// unknown types, rows that are not whole blocks, ranges outside the file.
 GgufIndex parse_gguf(std::span<const std::byte> bytes, std::string_view file);
 
 /// A GGUF file, mapped and validated.
@@ -40,13 +40,13 @@ class GgufFile {
   const std::string& path() const { return path_; }
   const std::vector<NamedTensor>& tensors() const { return index_.tensors; }
   const GgufMetadata& metadata() const { return index_.metadata; }
-  /// "llama", "qwen2". Throws Error{failed} where the file names none.
+  /// The architecture's name, such as "llama". Throws Error{failed} where the file names none.
   std::string architecture() const;
-  /// A number of the architecture, "block_count" of "llama.block_count"; `otherwise` where it is missing. Throws
-  /// Error{failed} when it is no number, or missing and there is no `otherwise`.
-  double number(std::string_view key, std::optional<double> otherwise = {}) const;
+  /// A number of the architecture, "block_count" of "llama.block_count"; `fallback` where it is missing. Throws
+  /// Error{failed} if it is not a number, or missing and there is no `fallback`.
+  double number(std::string_view key, std::optional<double> fallback = {}) const;
   /// The same, a positive integer.
-  std::int64_t positive_integer(std::string_view key, std::optional<std::int64_t> otherwise = {}) const;
+  std::int64_t positive_integer(std::string_view key, std::optional<std::int64_t> fallback = {}) const;
   /// As MappedFile::check; call it after copying the tensors.
   void check() const { file_.check(); }
 
@@ -56,8 +56,8 @@ class GgufFile {
   GgufIndex index_;
 };
 
-/// The tensors under transformers' names. The rows of llama's queries and keys are marked as interleaved, since
-/// conversion to GGUF permutes them. Other names stay.
-std::vector<NamedTensor> tensors_by_transformers_names(const GgufFile& file);
+/// The tensors, renamed as transformers names them. The rows of llama's queries and keys are marked as interleaved,
+/// since conversion to GGUF permutes them. Other names stay.
+std::vector<NamedTensor> rename_to_transformers(const GgufFile& file);
 
 }  // namespace ptrain

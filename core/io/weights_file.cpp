@@ -78,7 +78,7 @@ WeightsFile::WeightsFile(const fs::path& path) {
   }
   const File& opened = add(file);
   if (const auto* gguf = std::get_if<GgufFile>(&opened)) {
-    renamed_ = tensors_by_transformers_names(*gguf);
+    renamed_ = rename_to_transformers(*gguf);
     point_to(renamed_);
     return;
   }

@@ -5,8 +5,8 @@
 // norm for clipping and the scaler's overflow flag see the mean and are the same on every rank. With gradient
 // accumulation only the last micro-batch exchanges (Pass::exchange), bucket by bucket as its sum is complete.
 //
-// Sums that do not depend on the number of ranks (DistributionOptions::reproducible) are taken in the order of the
-// data: every micro-batch exchanges; rank 0 adds its gradients to the sum so far, the others start from zero.
+// Sums that do not depend on the number of ranks (DistributionOptions::reproducible) follow the order of the data:
+// gradients are exchanged after every micro-batch; rank 0 adds its own to the sum so far, the others start from zero.
 #pragma once
 
 #include "core/base/enums.h"
@@ -26,7 +26,7 @@ struct DistributionOptions {
   /// Batch norms use the statistics of all ranks' samples.
   bool sync_batch_norm = false;
   /// Gradients are summed over micro-batches and ranks in one fixed order, however micro-batches are distributed over
-  /// ranks. Not for GradAverage::gradient.
+  /// ranks. Not supported with GradAverage::gradient.
   bool reproducible = false;
 };
 

@@ -14,16 +14,16 @@ namespace {
 /// Variance that the level gains from run to run, in units of the noise's.
 constexpr std::array<double, 4> drift_rates = {0, 0.01, 0.1, 1};
 /// Standard deviation below which runs do not differ: a millionth.
-constexpr double finest_noise = 1e-6;
+constexpr double min_noise = 1e-6;
 /// Deviations from the nearer level beyond which a run loses weight.
-constexpr double disturbed_from = 2;
+constexpr double outlier_threshold = 2;
 constexpr int weight_rounds = 2;
 
 using Column = std::vector<double>;
 
 double multiply(const Column& a, const Column& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-/// A Kalman filter of the level: what it makes of a column has uncorrelated elements of equal variance.
+/// A Kalman filter of the level, which whitens a column: its elements become uncorrelated, of equal variance.
 class LevelFilter {
  public:
   LevelFilter(const Column& weights, double drift) {
@@ -126,30 +126,30 @@ class Locator {
     result.level = (bb * ay - ab * by) / determinant;
     result.change = (aa * by - ab * ay) / determinant;
     const double left = std::max(0.0, yy - result.level * ay - result.change * by);
-    const double squares = left + count * finest_noise * finest_noise;
+    const double squares = left + count * min_noise * min_noise;
     result.variance = squares / (count - 2) * aa / determinant;
     result.log_likelihood = -std::log(determinant) / 2 - (count - 2) / 2 * std::log(squares);
     return result;
   }
 
-  /// Deviations of runs from the nearer level; an end's side is known.
+  /// Lowers the weight of runs far from both levels; an end's side is known.
   void reduce_weights(const Fit& fit) {
     const LevelFilter filter(weights_, fit.drift);
-    Column rest;
+    Column residuals;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      rest.push_back(values_[i] - fit.level - (runs_[i].commit >= fit.first ? fit.change : 0));
+      residuals.push_back(values_[i] - fit.level - (runs_[i].commit >= fit.first ? fit.change : 0));
     }
-    rest = filter.whiten(rest);
+    residuals = filter.whiten(residuals);
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const std::size_t commit = runs_[i].commit;
       const double step = fit.change * filter.scale(i) * (commit >= fit.first ? 1 : -1);
       const bool is_end = commit == 0 || commit == last_;
-      rest[i] = is_end ? std::abs(rest[i]) : std::min(std::abs(rest[i]), std::abs(rest[i] + step));
+      residuals[i] = is_end ? std::abs(residuals[i]) : std::min(std::abs(residuals[i]), std::abs(residuals[i] + step));
     }
-    const double deviation = std::max(finest_noise, deviation_scale * quantile(rest, 0.5));
+    const double deviation = std::max(min_noise, deviation_scale * quantile(residuals, 0.5));
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const double ratio = disturbed_from * deviation / std::max(rest[i], disturbed_from * deviation);
-      weights_[i] = std::max(weights_[i] * ratio * ratio, finest_noise);
+      const double ratio = outlier_threshold * deviation / std::max(residuals[i], outlier_threshold * deviation);
+      weights_[i] = std::max(weights_[i] * ratio * ratio, min_noise);
     }
   }
 
@@ -178,7 +178,7 @@ class Locator {
   std::map<std::size_t, Column> columns_;  // 1 for the runs of a commit
 };
 
-/// Of the t statistic of `count` differences, with a normal prior of variance `spread`.
+/// The Bayes factor of the t statistic of `count` differences, with a normal prior of variance `spread`.
 double compute_bayes_factor(double t, double count, double spread) {
   const double freedom = count - 1, widened = 1 + count * spread;
   return std::exp((freedom + 1) / 2 * (std::log1p(t * t / freedom) - std::log1p(t * t / (freedom * widened))) -
@@ -198,7 +198,7 @@ double compute_change_evidence(std::span<const double> differences) {
   if (differences.size() < 2) return 1;
   const Statistics summary = summarize(differences);
   const auto count = static_cast<double>(differences.size());
-  const double t = summary.mean * std::sqrt(count) / std::hypot(summary.stdev, finest_noise);
+  const double t = summary.mean * std::sqrt(count) / std::hypot(summary.stdev, min_noise);
   return (compute_bayes_factor(t, count, 1) + compute_bayes_factor(t, count, 30)) / 2;
 }
 

@@ -20,7 +20,7 @@ struct ChangeLocation {
   std::vector<double> probability;  // that the change came with this commit; of the good end 0
   double change = 0;                // from good to bad, in the unit of the values
   double error = 0;                 // its standard error
-  std::int64_t freedom = 0;         // of Student's distribution
+  std::int64_t freedom = 0;         // degrees of freedom of its Student distribution
 
   Interval change_interval(double confidence) const;
 };
@@ -30,11 +30,11 @@ struct ChangeLocation {
 ///
 ///     value = level + change (from the first changed commit on) + normal noise,
 ///
-/// with a level that walks at random from run to run, so that drift of the machine is told from the change as far as
-/// the order of the runs allows. Level, change and noise have flat priors and are integrated out, the rate of drift
-/// over a grid (a local level model: Durbin and Koopman, "Time Series Analysis by State Space Methods", 2nd ed., 2.2).
-/// A run far from both levels has its weight reduced as by Huber's estimator, so that one disturbed run decides
-/// nothing.
+/// with a level that walks at random from run to run, so that drift of the machine is distinguished from the change as
+/// far as the order of the runs allows. Level, change and noise have flat priors and are integrated out, the rate of
+/// drift over a grid (a local level model: Durbin and Koopman, "Time Series Analysis by State Space Methods", 2nd
+/// ed., 2.2). A run far from both levels has its weight reduced as by Huber's estimator, so that one disturbed run
+/// decides nothing.
 ChangeLocation locate_change(std::span<const CommitRun> runs, std::size_t last);
 
 /// Evidence that `differences`, each between a run of either end, have another centre than 0: a Bayes factor, the mean

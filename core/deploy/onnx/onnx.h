@@ -1,4 +1,4 @@
-// A deployed model as an ONNX file (opset 17, fp32), for other runtimes.
+// A deployed model as an ONNX file (opset 17), for other runtimes.
 #pragma once
 
 #include "core/runtime/deployed_model.h"
@@ -8,10 +8,11 @@ namespace ptrain {
 
 inline constexpr const char* onnx_producer = "ptrain";  // named in the file
 
-/// Writes `model`, which is deployed in fp32 with padded texts; the backend may or may not fold norms. Inputs: images
-/// u8 [N,H,W,3], resized and cropped as in model.json; or input_ids, attention_mask and token_type_ids i64 [N,S].
-/// Output: logits f32 [N,classes]. The file's metadata has class names, preprocessing and the hash of model.json.
-/// Throws Error{failed} naming an op without a translation, a model over protobuf's 2 GiB, or the file.
+/// Writes `model`, which is deployed with padded texts, in fp32 or in int8 (as QuantizeLinear and DequantizeLinear);
+/// the backend may or may not fold norms. Inputs: images u8 [N,H,W,3], resized and cropped as in model.json; or
+/// input_ids, attention_mask and token_type_ids i64 [N,S]. Outputs: logits f32 [N,classes], or of a detector detections
+/// f32 [N,M,6]. The file's metadata has class names, preprocessing and the hash of model.json. Throws Error{failed}
+/// naming an op without a translation, a model over protobuf's 2 GiB, or the file.
 void write_onnx(const std::filesystem::path& path, DeployedModel& model, const ModelArtifact& trained);
 
 }  // namespace ptrain

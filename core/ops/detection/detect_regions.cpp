@@ -8,7 +8,7 @@
 
 namespace ptrain {
 
-std::int64_t DetectRegions::most_classes(const RegionDetectionAttributes& attributes, std::int64_t classes) {
+std::int64_t DetectRegions::max_classes_per_region(const RegionDetectionAttributes& attributes, std::int64_t classes) {
   const std::int64_t others = classes - 1;
   return attributes.score > 0 ? std::min(others, static_cast<std::int64_t>(1 / attributes.score) + 1) : others;
 }
@@ -28,7 +28,7 @@ std::vector<TensorDesc> DetectRegions::infer(std::span<const TensorDesc> inputs)
           "logits: expected [{},{},2 or more], got {}", boxes[0], boxes[1], inputs[logits].to_string());
   require_desc(inputs[deltas], {inputs[logits].dtype, Shape{shape[0], shape[1], shape[2] * 4}}, "deltas");
   require_placements(inputs, placements, shape[0]);
-  require(attrs().per_image >= 1, "expected at least one object of an image");
+  require(attrs().per_image >= 1, "per_image: expected at least 1, got {}", attrs().per_image);
   return {{DType::f32, Shape{shape[0], attrs().per_image, DetectObjects::columns}},
           {DType::i32, Shape{shape[0], attrs().per_image}}};
 }

@@ -23,7 +23,7 @@ struct RegionDetectionAttributes {
 ///          logits count them, 0 in unused rows.
 /// As torchvision's Fast R-CNN: scores are softmax's; a class's boxes are decoded and clipped; a box that overlaps a
 /// better one of its class is left out (greedy non-maximum suppression). Equal scores are ordered by region and class.
-/// Regions without area have none.
+/// A region without area yields no detections.
 class DetectRegions final : public OpWith<RegionDetectionAttributes> {
  public:
   enum Input { regions, logits, deltas, placements };
@@ -36,7 +36,7 @@ class DetectRegions final : public OpWith<RegionDetectionAttributes> {
   bool amp_casts_input(int input) const override { return input != regions && input != placements; }
 
   /// The most classes of one region whose scores can exceed attributes().score.
-  static std::int64_t most_classes(const RegionDetectionAttributes& attributes, std::int64_t classes);
+  static std::int64_t max_classes_per_region(const RegionDetectionAttributes& attributes, std::int64_t classes);
 };
 
 }  // namespace ptrain

@@ -30,13 +30,13 @@ class RunView : public TrainObserver {
 };
 
 /// What a rank shows: everything, or only that it wrote the report of a run whose first rank was lost.
-enum class ShownRank { all, report };
+enum class RankOutput { full, report_only };
 
 struct RunTools {
   /// Opens a rank's workload on the GPU of that number; sets what `config` leaves to the data.
   std::function<Workload(Config& config, int device_index)> open_workload;
   /// `config` outlives the view.
-  std::function<std::unique_ptr<RunView>(const Config& config, ShownRank shown)> make_view;
+  std::function<std::unique_ptr<RunView>(const Config& config, RankOutput shown)> make_view;
 };
 
 }  // namespace ptrain

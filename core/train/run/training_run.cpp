@@ -51,7 +51,7 @@ class TrainingRun {
         report_(make_report(config_)),
         decoder_place_(loaded.origins.at("data.decoder")),
         communicator_(communicator),
-        view_(tools.make_view(config_, is_main() ? ShownRank::all : ShownRank::report)),
+        view_(tools.make_view(config_, is_main() ? RankOutput::full : RankOutput::report_only)),
         observer_(config_, is_main() ? *view_ : silent_view_) {
     for (const std::string& note : loaded.notes) observer_.on_note(note);
   }

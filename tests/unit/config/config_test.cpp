@@ -367,7 +367,7 @@ TEST(ConfigKeys, HiddenOnesAreSetButNeitherListedNorSuggested) {
   EXPECT_NE(find_key(name), nullptr);
   EXPECT_TRUE(std::ranges::none_of(config_keys(), [&](const Key& key) { return key.name == name; }));
   EXPECT_FALSE(
-      config_schema(test_catalogs().keys())["properties"]["train"]["properties"].contains("test_delay_percent"));
+      make_config_schema(test_catalogs().keys())["properties"]["train"]["properties"].contains("test_delay_percent"));
   EXPECT_FALSE(to_json(parse("").config)["train"].contains("test_delay_percent"));
   EXPECT_EQ(refusal("", {"train.test_delay_percen=1"}).find(name), std::string::npos);
 
@@ -378,7 +378,7 @@ TEST(ConfigKeys, HiddenOnesAreSetButNeitherListedNorSuggested) {
 }
 
 TEST(ConfigSchema, HoldsEveryKeyWithItsDefault) {
-  const nlohmann::json schema = config_schema(test_catalogs().keys());
+  const nlohmann::json schema = make_config_schema(test_catalogs().keys());
   for (const Key& key : config_keys()) {
     std::string pointer = "/properties/" + key.name;
     for (std::size_t dot; (dot = pointer.find('.')) != std::string::npos;) pointer.replace(dot, 1, "/properties/");

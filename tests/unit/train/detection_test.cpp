@@ -1,4 +1,4 @@
-// A task with boxes and two losses, trained through the same rooms as any other.
+// A task with boxes and two losses, trained through the same code as any other.
 #include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>

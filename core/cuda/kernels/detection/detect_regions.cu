@@ -12,30 +12,30 @@ namespace {
 
 struct RegionSizes {
   int regions, columns, classes;
-  int most_classes;  // candidates of a region
-  int slots;         // candidates of an image, a power of two
+  int max_classes_per_region;  // candidates of a region
+  int slots;                   // candidates of an image, a power of two
 };
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads)
     score_kernel(const float* boxes, const T* logits, RegionSizes sizes, float least_score, Key* keys) {
   keys += static_cast<std::int64_t>(blockIdx.y) * sizes.slots;
-  for (int i = sizes.regions * sizes.most_classes + static_cast<int>(grid_thread()); i < sizes.slots;
+  for (int i = sizes.regions * sizes.max_classes_per_region + static_cast<int>(grid_thread()); i < sizes.slots;
        i += static_cast<int>(grid_threads()))
     keys[i] = 0;
   for (int region = static_cast<int>(grid_thread()); region < sizes.regions;
        region += static_cast<int>(grid_threads())) {
     const std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * sizes.regions + region;
     const T* own = logits + row * sizes.classes;
-    Key* to = keys + region * sizes.most_classes;
-    for (int i = 0; i < sizes.most_classes; ++i) to[i] = 0;
+    Key* to = keys + region * sizes.max_classes_per_region;
+    for (int i = 0; i < sizes.max_classes_per_region; ++i) to[i] = 0;
     const CornerBox box = read_corners(boxes + row * sizes.columns);
     if (!(box.width() > 0) || !(box.height() > 0)) continue;
     float largest = to_float(own[0]), sum = 0;
     for (int k = 1; k < sizes.classes; ++k) largest = fmaxf(largest, to_float(own[k]));
     for (int k = 0; k < sizes.classes; ++k) sum += expf(to_float(own[k]) - largest);
     int found = 0;
-    for (int k = 1; k < sizes.classes && found < sizes.most_classes; ++k) {
+    for (int k = 1; k < sizes.classes && found < sizes.max_classes_per_region; ++k) {
       const float score = expf(to_float(own[k]) - largest) / sum;
       if (score > least_score) to[found++] = make_key(score, static_cast<std::uint32_t>(region * sizes.classes + k));
     }
@@ -78,8 +78,10 @@ class DetectRegionsKernel final : public Kernel {
     sizes_.regions = static_cast<int>(logits_.shape[1]);
     sizes_.columns = static_cast<int>(context.inputs[DetectRegions::regions].shape[2]);
     sizes_.classes = static_cast<int>(logits_.shape[2]);
-    sizes_.most_classes = static_cast<int>(DetectRegions::most_classes(attributes_, logits_.shape[2]));
-    sizes_.slots = static_cast<int>(std::bit_ceil(static_cast<unsigned>(sizes_.regions * sizes_.most_classes)));
+    sizes_.max_classes_per_region =
+        static_cast<int>(DetectRegions::max_classes_per_region(attributes_, logits_.shape[2]));
+    sizes_.slots =
+        static_cast<int>(std::bit_ceil(static_cast<unsigned>(sizes_.regions * sizes_.max_classes_per_region)));
   }
 
   std::size_t workspace_bytes() const override { return slots() * (sizeof(Key) + sizeof(FoundObject)); }
