@@ -44,16 +44,16 @@ is_due() { ((!share)) || [[ " $* " == *" $turn "* ]]; }
 variants=OFF
 if is_due 3; then variants=ON; fi
 # The tests that run with sanitizers, as PROGRAM HALF: of what reads and reports, of what trains and infers, of all other
-# rooms, and of the operators.
+# libraries, and of the operators.
 sanitized=()
-for room in tests/unit/*/; do
-  room=$(basename "$room")
-  case "$room" in
+for folder in tests/unit/*/; do
+  library=$(basename "$folder")
+  case "$library" in
     base | config | io | data | report | analysis | bench) part=1 ;;
     runtime | train | infer) part=5 ;;
     *) part=3 ;;
   esac
-  if is_due $part; then sanitized+=("unit_$room 0" "unit_$room 1"); fi
+  if is_due $part; then sanitized+=("unit_$library 0" "unit_$library 1"); fi
 done
 if is_due 7; then sanitized+=("ops_test 0" "ops_test 1"); fi
 jobs=$(nproc)

@@ -1,4 +1,4 @@
-"""Backends' libraries are named in their own rooms: above them core asks the Backend interface; cli and api make backends."""
+"""Backends' libraries are named in their own libraries: above them core asks the Backend interface; cli and api make backends."""
 import re
 import unittest
 
@@ -7,7 +7,7 @@ from test_model_names import COMMENT_OR_STRING
 
 LIBRARY = re.compile(r"\w*(?:cuda|cudnn|cublas|nccl|nvml|onednn|dnnl)\w*", re.IGNORECASE)
 KEYS = {"cuda_graphs", "cudnn_exhaustive_search", "cudnn_batchnorm_spatial_persistent"}  # names that users write
-ROOMS = ("core/cpu/", "core/cuda/", "core/comm/", "core/api/")
+LIBRARIES = ("core/cpu/", "core/cuda/", "core/comm/", "core/api/")
 CHOICES = ("core/config/device_choice.h", "core/config/device_choice.cpp")  # device: cuda, and its name
 COMPILER = {"__CUDACC__"}
 
@@ -24,7 +24,7 @@ class BackendWords(unittest.TestCase):
         offences = [
             f"{path}:{line}: {word}"
             for path in tree.files(("core", "models"))
-            if not path.startswith(ROOMS) and path not in CHOICES
+            if not path.startswith(LIBRARIES) and path not in CHOICES
             for line, word in words_in(tree.read(path))
         ]
         self.assertEqual(offences, [])

@@ -5,8 +5,8 @@ noise recorded on shared machines, which the program itself is asked about.
     tests/trust/history.py               # half an hour; prints the table of results/trust.md
     tests/trust/history.py --update      # writes it there
 
-Noise: `rounds` is noise.json, every run drawn from a place of its own, as cover.py does; `sessions` is the typical steps of
-a program compared with itself 200 times (results/epyc-zen5-2-cores/trust), every run from any of them; `one session` takes
+Noise: `rounds` is noise.json, every run drawn from a place of its own, as cover.py does; `blocks` is the typical steps of
+a program compared with itself 200 times (results/epyc-zen5-2-cores/trust), every run from any of them; `one block` takes
 all runs of a point from one of them, half a minute of a machine in one mood.
 """
 import argparse
@@ -26,16 +26,16 @@ from program import run  # noqa: E402
 
 SERIES = NOISE["quantiles"]["0.1"]
 LOG = ROOT / "results/epyc-zen5-2-cores/trust/comparisons.jsonl"
-SESSIONS = [line["base"]["typical"] + line["new"]["typical"]
+BLOCKS = [line["base"]["typical"] + line["new"]["typical"]
             for line in map(json.loads, LOG.read_text().splitlines()) if line["kind"] == "same"]
-ANY_SESSION = [ms for session in SESSIONS for ms in session]
+ANY_BLOCK = [ms for block in BLOCKS for ms in block]
 DRAWS = {
     "rounds": lambda chance, runs: chance.choices(SERIES, k=runs),
-    "sessions": lambda chance, runs: chance.choices(ANY_SESSION, k=runs),
-    "one session": lambda chance, runs: chance.sample(chance.choice(SESSIONS), runs),
+    "blocks": lambda chance, runs: chance.choices(ANY_BLOCK, k=runs),
+    "one block": lambda chance, runs: chance.sample(chance.choice(BLOCKS), runs),
 }
-ROWS = [("rounds", 40, 15), ("rounds", 30, 10), ("sessions", 40, 15), ("sessions", 30, 10), ("rounds", 20, 10),
-        ("one session", 40, 15)]
+ROWS = [("rounds", 40, 15), ("rounds", 30, 10), ("blocks", 40, 15), ("blocks", 30, 10), ("rounds", 20, 10),
+        ("one block", 40, 15)]
 STEP, NEAR = 1.05, 3
 BEGIN, END = "<!-- history -->", "<!-- /history -->"
 
@@ -78,9 +78,9 @@ def table(histories, jobs):
 
 
 def in_recorded_order():
-    """Changes in one history: the sessions as they followed each other over hours, ten runs of each."""
-    points = [session[:10] for session in SESSIONS if len(session) >= 10]
-    return f"{len(get_changes(points))} in {len(points)} sessions in the order in which they were recorded"
+    """Changes in one history: the blocks as they followed each other over hours, ten runs of each."""
+    points = [block[:10] for block in BLOCKS if len(block) >= 10]
+    return f"{len(get_changes(points))} in {len(points)} blocks in the order in which they were recorded"
 
 
 def main():
