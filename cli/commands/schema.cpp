@@ -17,6 +17,7 @@
 #include "core/machine_check/checks.h"
 #include "core/report/metrics_line.h"
 #include "core/report/report.h"
+#include "core/report/run_start.h"
 #include "core/report/version_1.h"
 
 #include <fmt/format.h>
@@ -43,6 +44,7 @@ constexpr Published published_schemas[] = {
     {"config", "of the YAML configuration", make_config_schema},
     {"suite", "of the YAML file of a suite", suite_schema},
     {"report", "of report.json", make_schema<Report>},
+    {"run-start", "of run_start.json, what is known before a run's first step", make_schema<RunStart>},
     {"metrics", "of a line of metrics.jsonl", metrics_schema},
     {"report-1", "of report.json of version 1, which can be read too", report_schema_version_1},
     {"model", "of model.json, a trained model's description", make_schema<ModelDocument>},

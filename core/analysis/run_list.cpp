@@ -9,12 +9,15 @@
 #include "core/io/folder_lock.h"
 #include "core/io/run_files.h"
 #include "core/report/environment.h"
+#include "core/report/json_file.h"
 #include "core/report/metrics_line.h"
+#include "core/report/run_start.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace ptrain {
 namespace {
@@ -23,38 +26,11 @@ namespace fs = std::filesystem;
 
 constexpr int deepest = 6;  // levels of folders searched below the root
 
-RunOverview read_overview(const fs::path& folder) {
-  const Report report = read_report(folder / run_files::report);
-  RunOverview run;
-  run.folder = folder.string();
-  run.status = static_cast<ListedStatus>(report.status);  // the first of its values are RunStatus's
-  if (FolderLock::is_held(folder)) run.status = ListedStatus::running;
-  run.message = report.message;
-  run.model = report.model.name;
-  run.data = data_name(report);
-  run.precision = precision_text(report.amp);
-  run.steps = report.progress.steps;
-  run.planned_steps = report.progress.planned_steps;
-  if (report.evaluation && report.evaluation->primary_value()) run.quality = *report.evaluation->primary();
-  if (report.throughput) run.speed = report.throughput->value, run.unit = report.throughput->unit;
-  run.started = report.environment.time;
-  return run;
-}
+bool is_sweep(const fs::path& folder) { return fs::exists(folder / "suite.json"); }
 
-void collect(const fs::path& folder, int depth, RunList& list) {
-  if (fs::exists(folder / "suite.json")) {
-    list.notes.push_back(fmt::format("{}: a sweep; ptrain table {} shows it", folder.string(), folder.string()));
-    return;
-  }
-  try {
-    if (fs::exists(folder / run_files::report)) {
-      list.runs.push_back(read_overview(folder));
-    } else if (const std::optional<RunOverview> run = find_unreported_run(folder)) {
-      list.runs.push_back(*run);
-    }
-  } catch (const Error& error) {
-    list.notes.emplace_back(error.what());
-  }
+void collect(const fs::path& folder, int depth, std::vector<FoundFolder>& found) {
+  if (is_sweep(folder)) return found.push_back({folder, true});
+  if (holds_run(folder)) found.push_back({folder});
   if (depth == deepest) return;
   std::vector<fs::path> below;
   std::error_code error;
@@ -62,7 +38,27 @@ void collect(const fs::path& folder, int depth, RunList& list) {
     if (entry.is_directory(error) && !entry.is_symlink(error)) below.push_back(entry.path());
   }
   std::sort(below.begin(), below.end());
-  for (const fs::path& one : below) collect(one, depth + 1, list);
+  for (const fs::path& one : below) collect(one, depth + 1, found);
+}
+
+/// The report of a run that trains is that of an earlier one, which it continues.
+void add_run(const fs::path& folder, RunList& list) {
+  try {
+    if (fs::exists(folder / run_files::report) && !FolderLock::is_held(folder)) {
+      list.runs.push_back(read_overview(folder));
+    } else if (const std::optional<RunOverview> run = find_unreported_run(folder)) {
+      list.runs.push_back(*run);
+    }
+  } catch (const Error& error) {
+    list.notes.emplace_back(error.what());
+  }
+}
+
+/// What the run said of itself before its first step; null: it has not come so far, or is of an older program.
+std::optional<RunStart> read_start(const fs::path& folder) {
+  std::error_code error;
+  const fs::path file = folder / run_files::start;
+  return fs::exists(file, error) ? std::optional(read_document<RunStart>(file)) : std::nullopt;
 }
 
 using Cells = std::array<std::string, 7>;
@@ -89,21 +85,74 @@ std::string_view to_string(ListedStatus status) {
   return to_string(static_cast<RunStatus>(status));
 }
 
-std::optional<RunOverview> find_unreported_run(const fs::path& folder) {
-  const fs::path metrics = folder / run_files::metrics;
-  const bool running = FolderLock::is_held(folder);
-  if (!running && !fs::exists(metrics)) return std::nullopt;
+RunOverview read_overview(const fs::path& folder) {
+  const Report report = read_report(folder / run_files::report);
   RunOverview run;
   run.folder = folder.string();
-  run.status = running ? ListedStatus::running : ListedStatus::killed;
-  for (const MetricsLine& line : read_metrics(metrics)) {
-    if (const auto* step = std::get_if<StepLine>(&line)) {
-      run.steps = step->step;
-      if (run.started.empty() && step->time) run.started = utc_text(*step->time);
-    }
-  }
-  run.message = fmt::format("{} step {}", running ? "training, after" : "it was killed after", run.steps);
+  run.status = static_cast<ListedStatus>(report.status);  // the first of its values are RunStatus's
+  run.message = report.message;
+  run.model = report.model.name;
+  run.data = data_name(report);
+  run.precision = precision_text(report.amp);
+  run.steps = report.progress.steps;
+  run.planned_steps = report.progress.planned_steps;
+  run.loss = report.loss.last;
+  if (report.evaluation && report.evaluation->primary_value()) run.quality = *report.evaluation->primary();
+  if (report.throughput) run.speed = report.throughput->value, run.unit = report.throughput->unit;
+  run.started = report.environment.time;
   return run;
+}
+
+std::optional<RunOverview> find_unreported_run(const fs::path& folder) {
+  const fs::path metrics = folder / run_files::metrics;
+  const bool is_running = FolderLock::is_held(folder);
+  if (!is_running && !fs::exists(metrics)) return std::nullopt;
+  RunProgress progress;
+  for (const MetricsLine& line : read_metrics(metrics)) progress.add(line);
+  return describe_unreported(folder, progress, is_running);
+}
+
+RunOverview describe_unreported(const fs::path& folder, const RunProgress& progress, bool is_running) {
+  RunOverview run;
+  run.folder = folder.string();
+  run.status = is_running ? ListedStatus::running : ListedStatus::killed;
+  run.steps = progress.step();
+  run.message = fmt::format("{} step {}", is_running ? "training, after" : "it was killed after", run.steps);
+  if (progress.started()) run.started = utc_text(*progress.started());
+  if (const auto loss = progress.last_loss(); loss && std::isfinite(*loss)) run.loss = loss;
+  if (const auto value = progress.last_primary()) {
+    run.quality.emplace();
+    run.quality->name = run.quality->title = progress.primary();
+    run.quality->value = value;
+  }
+  run.speed = progress.recent_speed();
+  run.unit = "samples/s";
+  const std::optional<RunStart> start = read_start(folder);
+  if (!start) return run;
+  Report known;
+  known.config = start->config;
+  run.started = start->started;
+  run.model = start->model.name;
+  run.data = data_name(known);
+  run.precision = precision_text(start->amp);
+  run.planned_steps = start->planned_steps;
+  run.unit = start->model.sample + "s/s";
+  const std::optional<double> step_seconds = progress.recent_step_seconds();
+  if (is_running && step_seconds) {
+    run.seconds_left = static_cast<double>(run.planned_steps - run.steps) * *step_seconds;
+  }
+  return run;
+}
+
+bool holds_run(const fs::path& folder) {
+  return fs::exists(folder / run_files::report) || fs::exists(folder / run_files::metrics) ||
+         FolderLock::is_held(folder);
+}
+
+std::vector<FoundFolder> find_run_folders(const fs::path& root) {
+  std::vector<FoundFolder> found;
+  collect(root.lexically_normal(), 0, found);
+  return found;
 }
 
 std::string data_name(const Report& report) {
@@ -119,7 +168,13 @@ std::string data_name(const Report& report) {
 RunList list_runs(const fs::path& root) {
   if (!fs::is_directory(root)) fail("{}: no such folder; expected one with runs", root.string());
   RunList list;
-  collect(root.lexically_normal(), 0, list);
+  for (const FoundFolder& found : find_run_folders(root)) {
+    if (!found.is_sweep) {
+      add_run(found.path, list);
+    } else {
+      list.notes.push_back(fmt::format("{0}: a sweep; ptrain table {0} shows it", found.path.string()));
+    }
+  }
   std::stable_sort(list.runs.begin(), list.runs.end(),
                    [](const RunOverview& a, const RunOverview& b) { return a.started > b.started; });
   return list;

@@ -1,6 +1,7 @@
 // Lists the runs below a folder, each by its report.
 #pragma once
 
+#include "core/analysis/live/run_progress.h"
 #include "core/report/report.h"
 
 #include <cstdint>
@@ -21,6 +22,8 @@ struct RunOverview {
   std::string message;
   std::string model, data, precision;
   std::int64_t steps = 0, planned_steps = 0;
+  std::optional<double> seconds_left;  // of a run that trains
+  std::optional<double> loss;
   std::optional<MetricValue> quality;  // the primary metric of the last evaluation
   std::optional<double> speed;
   std::string unit;
@@ -31,16 +34,19 @@ struct RunOverview {
     field.choice("status", status, ListedStatus::killed,
                  "how it ended; running: it writes there now; killed: it left no report");
     field("message", message, "reason, unless ok");
-    field("model", model, "empty without a report, as the next two");
+    field("model", model, "empty where it is not known, as the next two");
     field("data", data, "the data set's folder, or synthetic");
     field("precision", precision, "AMP level and type");
     field("steps", steps, "done");
     field("planned_steps", planned_steps, "0: not known");
+    field("seconds_left", seconds_left,
+          "until the last step, at the speed of the last logged steps; null: it has ended");
+    field.any_sign("loss", loss, "training loss of the last step; null: none, or not finite");
     std::string metric = quality ? quality->name : std::string();
     std::optional<double> value = quality ? quality->value : std::nullopt;
     field("metric", metric, "primary metric; empty: nothing was evaluated");
     field.any_sign("value", value, "value of the metric in the last evaluation; null: none");
-    field("speed", speed, "samples over time; null: not measured");
+    field("speed", speed, "samples over time, of a run that trains over its last logged steps; null: not measured");
     field("unit", unit, "unit of the speed");
     field("started", started, "UTC");
   }
@@ -60,8 +66,24 @@ struct RunList {
 /// "synthetic", or the last component of the data's path.
 std::string data_name(const Report& report);
 
+/// The overview of a run that has a report.
+RunOverview read_overview(const std::filesystem::path& folder);
+
 /// The run that writes, or has written, its metrics into `folder` and left no report; null: none.
 std::optional<RunOverview> find_unreported_run(const std::filesystem::path& folder);
+/// The overview of such a run, which `is_running` or was killed, that has come so far.
+RunOverview describe_unreported(const std::filesystem::path& folder, const RunProgress& progress, bool is_running);
+
+/// Whether a folder has a report or metrics, or a run writes there.
+bool holds_run(const std::filesystem::path& folder);
+
+/// A folder that holds a run, or a sweep with its runs below it.
+struct FoundFolder {
+  std::filesystem::path path;
+  bool is_sweep = false;
+};
+/// Those in `root`, which may be one itself, and below; runs of sweeps are left out, and symbolic links not followed.
+std::vector<FoundFolder> find_run_folders(const std::filesystem::path& root);
 
 /// Lists every run in `root` and below. Sweep folders (shown by ptrain table) and unreadable reports become
 /// notes. Throws Error{failed} when there is no such folder.

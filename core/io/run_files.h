@@ -4,6 +4,7 @@
 namespace ptrain::run_files {
 
 inline constexpr const char* report = "report.json";
+inline constexpr const char* start = "run_start.json";                      // what is known before the first step
 inline constexpr const char* metrics = "metrics.jsonl";                     // a line per logged step and evaluation
 inline constexpr const char* predictions = "predictions.jsonl";             // of the last evaluation, by sample
 inline constexpr const char* trace = "trace.json";                          // a timeline of a few steps

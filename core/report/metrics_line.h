@@ -70,12 +70,14 @@ struct EvaluationLine {
   std::int64_t step = 0;
   LoggedEvaluation eval;
   std::optional<double> time = {};
+  std::optional<std::string> primary = {};
 
   void describe(Fields& field) {
     field.about("an evaluation");
     field("step", step, "training steps before it");
     field("eval", eval, "results of the evaluation");
     field.maybe("time", time, "end of the evaluation, in seconds since 1970");
+    field.maybe("primary", primary, "name of the primary metric; absent in older lines");
   }
 };
 

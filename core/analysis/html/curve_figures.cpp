@@ -93,6 +93,24 @@ std::vector<CurvePanel> make_panels(const CaseGroup& group, const Curve& curve) 
 
 }  // namespace
 
+Figure draw_curves(const std::string& name, const std::string& title, const std::string& unit,
+                   std::vector<Series> series) {
+  std::erase_if(series, [](const Series& s) { return s.x.empty(); });
+  if (series.empty()) return {};
+  std::vector<std::string> names;
+  for (Series& s : series) {
+    s = thinned(s);
+    s.series = names.size();
+    names.push_back(s.label);
+  }
+  Figure figure;
+  figure.name = name;
+  figure.title = title;
+  if (names.size() > 1) figure.legend = legend(names, LegendOf::lines);
+  figure.panels.push_back({"", line_chart(series, {"step", unit, {}, {}}, title)});
+  return figure;
+}
+
 Series logged(const MeasuredRun& run, const std::function<std::optional<double>(const StepLine&)>& read) {
   Series series;
   for (const MetricsLine& line : read_metrics(run)) {
@@ -119,11 +137,11 @@ std::optional<MetricInfo> find_metric(const CaseGroup& group) {
 }
 
 std::vector<Curve> sweep_curves(const CaseGroup& group) {
-  std::vector<Curve> curves = {{"loss", "Training loss", "", make_loss_series}};
+  std::vector<Curve> curves = {{"loss", "Training loss", "loss", make_loss_series}};
   const std::optional<MetricInfo> metric = find_metric(group);
   if (!metric) return curves;
   const char* what = metric->kind == MetricKind::fraction ? " accuracy" : "";
-  curves.push_back({metric->name, fmt::format("{}{} by step", metric->column(), what), "",
+  curves.push_back({metric->name, fmt::format("{}{} by step", metric->column(), what), metric->title,
                     [name = metric->name](const MeasuredRun& run) { return collect_metric(run, name); }});
   return curves;
 }

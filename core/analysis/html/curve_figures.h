@@ -17,9 +17,14 @@ namespace ptrain::html {
 struct Curve {
   std::string name;  // file name of its figure
   std::string title;
-  std::string unit;                                    // may be empty
+  std::string unit;                                    // or name of its values, for the axis
   std::function<Series(const MeasuredRun& run)> read;  // empty where the run did not log it
 };
+
+/// A figure with one panel, over the steps, and a legend where there are several series; empty series are left out, and
+/// without any the figure has no panel.
+Figure draw_curves(const std::string& name, const std::string& title, const std::string& unit,
+                   std::vector<Series> series);
 
 /// A value of every logged step that has it, such as &StepLine::loss.
 Series logged(const MeasuredRun& run, const std::function<std::optional<double>(const StepLine&)>& read);

@@ -10,24 +10,6 @@
 namespace ptrain::html {
 namespace {
 
-/// A figure of curves, with a legend for several names.
-Figure curves(const std::string& name, const std::string& title, const std::string& unit, std::vector<Series> series) {
-  std::erase_if(series, [](const Series& s) { return s.x.empty(); });
-  if (series.empty()) return {};
-  std::vector<std::string> names;
-  for (Series& s : series) {
-    s = thinned(s);
-    s.series = names.size();
-    names.push_back(s.label);
-  }
-  Figure figure;
-  figure.name = name;
-  figure.title = title;
-  if (names.size() > 1) figure.legend = legend(names, LegendOf::lines);
-  figure.panels.push_back({"", line_chart(series, {"step", unit, {}, {}}, title)});
-  return figure;
-}
-
 Series labelled(Series series, const std::string& label) {
   series.label = label;
   return series;
@@ -54,7 +36,8 @@ Figure metric_curves(const Report& report) {
     const bool fits = metric.name == primary->name || (primary->is_bounded() && metric.is_bounded());
     if (fits && metric.kind != MetricKind::reference) series.push_back(evaluated(report, metric, metric.title));
   }
-  return curves("accuracy", primary->is_bounded() ? "Accuracy" : primary->column(), "", std::move(series));
+  return draw_curves("accuracy", primary->is_bounded() ? "Accuracy" : primary->column(), primary->title,
+                     std::move(series));
 }
 
 /// The loss of every evaluation, if it is among the metrics.
@@ -79,27 +62,16 @@ Series loss_scale(const Report& report) {
   return series;
 }
 
-/// Samples per second over the steps that each line of the metrics covers.
-Series throughput(const MeasuredRun& run) {
-  Series series;
-  for (const MetricsLine& line : read_metrics(run)) {
-    const auto* step = std::get_if<StepLine>(&line);
-    if (step == nullptr || step->steps_ms.empty() || step->total_ms() <= 0) continue;
-    const double samples = static_cast<double>(step->samples) * static_cast<double>(step->steps_ms.size());
-    series.x.push_back(static_cast<double>(step->step));
-    series.y.push_back(samples / step->total_ms() * 1e3);
-  }
-  return series;
-}
-
-std::vector<Series> memory(const MeasuredRun& run) {
+/// The bytes in use and, where it is known, the planned peak, in MiB.
+std::vector<Series> memory(Series resident, std::int64_t planned_bytes) {
   constexpr double mib = 1 << 20;
-  Series resident = labelled(logged(run, &StepLine::memory_bytes), "in use");
-  for (double& bytes : resident.y) bytes /= mib;
   if (resident.x.empty()) return {};
-  const double planned = static_cast<double>(run.report->memory.planned_peak_bytes) / mib;
-  Series plan{"planned peak", {resident.x.front(), resident.x.back()}, {planned, planned}};
-  return {std::move(resident), std::move(plan)};
+  for (double& bytes : resident.y) bytes /= mib;
+  std::vector<Series> series{labelled(std::move(resident), "in use")};
+  if (planned_bytes == 0) return series;
+  const double planned = static_cast<double>(planned_bytes) / mib;
+  series.push_back({"planned peak", {series[0].x.front(), series[0].x.back()}, {planned, planned}});
+  return series;
 }
 
 Figure step_times(const MeasuredRun& run) {
@@ -149,17 +121,36 @@ const MeasuredRun* single_run(std::span<const RunSet> sets) {
   return run.report ? &run : nullptr;
 }
 
+std::vector<Figure> progress_figures(const RunProgress& progress, const std::string& unit) {
+  std::vector<Series> metric;
+  Series evaluated_loss;
+  for (const auto& [name, series] : progress.evaluations) {
+    if (name == progress.primary()) metric.push_back(series);
+    if (name == "loss") evaluated_loss = labelled(series, "evaluation");
+  }
+  std::vector<Figure> figures = {
+      draw_curves("loss", "Loss", "loss", {labelled(progress.loss, "training"), evaluated_loss}),
+      draw_curves("accuracy", "Primary metric", progress.primary(), std::move(metric)),
+      draw_curves("throughput", "Throughput", unit, {progress.throughput}),
+      draw_curves("learning_rate", "Learning rate", "learning rate", {progress.learning_rate}),
+      draw_curves("memory", "Memory", "MiB", memory(progress.memory, 0))};
+  std::erase_if(figures, [](const Figure& figure) { return figure.panels.empty(); });
+  return figures;
+}
+
 std::vector<Figure> run_figures(const MeasuredRun& run) {
   const Report& report = *run.report;
   const std::string unit = report.throughput ? report.throughput->unit : "samples/s";
+  RunProgress logged;
+  for (const MetricsLine& line : read_metrics(run)) logged.add(line);
   std::vector<Figure> figures = {
-      curves("loss", "Loss", "", {labelled(logged(run, &StepLine::loss), "training"), evaluated_loss(report)}),
+      draw_curves("loss", "Loss", "loss", {labelled(logged.loss, "training"), evaluated_loss(report)}),
       metric_curves(report),
-      curves("throughput", "Throughput", unit, {throughput(run)}),
+      draw_curves("throughput", "Throughput", unit, {logged.throughput}),
       step_times(run),
-      curves("learning_rate", "Learning rate", "", {logged(run, &StepLine::lr)}),
-      curves("loss_scale", "Loss scale", "", {loss_scale(report)}),
-      curves("memory", "Memory", "MiB", memory(run)),
+      draw_curves("learning_rate", "Learning rate", "learning rate", {logged.learning_rate}),
+      draw_curves("loss_scale", "Loss scale", "loss scale", {loss_scale(report)}),
+      draw_curves("memory", "Memory", "MiB", memory(logged.memory, report.memory.planned_peak_bytes)),
       roofline(report)};
   std::erase_if(figures, [](const Figure& figure) { return figure.panels.empty(); });
   return figures;

@@ -76,7 +76,7 @@ void remove_earlier(const OutputConfig& output) {
 }
 
 /// Files beside the model that a run removes or replaces.
-constexpr std::array beside_model{run_files::predictions, run_files::trace, run_files::tensorboard,
+constexpr std::array beside_model{run_files::start, run_files::predictions, run_files::trace, run_files::tensorboard,
                                   run_files::visualdl};
 
 bool has_run(const OutputConfig& output) {

@@ -7,7 +7,10 @@
 #include "core/config/keys.h"
 #include "core/io/folder_lock.h"
 #include "core/io/free_output.h"
+#include "core/io/run_files.h"
 #include "core/report/environment.h"
+#include "core/report/json_file.h"
+#include "core/report/run_start.h"
 #include "core/train/amp_choice.h"
 #include "core/train/data_report.h"
 #include "core/train/input/image_decoders.h"
@@ -133,6 +136,7 @@ class TrainingRun {
     trainer_->check_memory();
     trainer_->compile(use_);
     trainer_->prepare();
+    if (is_main() && use_ == OutputUse::training) write_start();
     if (communicator_ == nullptr) return;
     prepared_ = report_;
     fill_report(prepared_, config_, workload_.backend->kernels(), *workload_.model, trainer_->result());
@@ -141,6 +145,14 @@ class TrainingRun {
     on_failure_.emplace(*communicator_, [this](const RankFailure* lost) {
       if (lost != nullptr) write_loss(*lost);
     });
+  }
+
+  /// For those who look at the run before it has a report.
+  void write_start() const {
+    Report known = report_;
+    fill_report(known, config_, workload_.backend->kernels(), *workload_.model, trainer_->result());
+    const RunStart start{known.environment.time, known.progress.planned_steps, known.model, known.amp, known.config};
+    write_document(start, fs::path(config_.output.dir) / run_files::start, Flush::no);
   }
 
   /// Checked before anything is measured; the error names the key's place.
