@@ -7,6 +7,7 @@
 #include "cli/program_catalogs.h"
 #include "cli/reference/command_tree.h"
 #include "cli/shipped.h"
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/base/standard_streams.h"
@@ -47,15 +48,20 @@ std::string format_side(const fs::path& config, const ComparisonSide& side) {
 }
 
 /// "pair 3: base 79.3 images/s, new 80.1 images/s (10th percentile of step times); step time -0.99 % (-1.40 to -0.52)"
-std::string format_pair(const CaseComparison& so_far) {
+/// Pairs with a run that does not count leave the figures as they were: "pair 2: ..., from 1 pair".
+std::string format_pair(std::int64_t pair, const CaseComparison& so_far) {
   const Interval& change = so_far.speed.percent;
-  std::string text = fmt::format("pair {}: ", so_far.speed.runs);
+  std::string text = fmt::format("pair {}: ", pair);
+  if (so_far.speed.runs == 0) return text + "no figures yet: its step times did not settle";
   if (so_far.base && so_far.changed) {
     text += fmt::format("base {:.4g}, new {:.4g} {} ({}); ", so_far.base->speed, so_far.changed->speed,
                         so_far.base->unit, spelled_out(so_far.estimator));
   }
   text += fmt::format("step time {:+.2f} %", change.estimate);
-  return change.bounded ? fmt::format("{} ({:+.2f} to {:+.2f})", text, change.lower, change.upper) : text;
+  if (change.bounded) text += fmt::format(" ({:+.2f} to {:+.2f})", change.lower, change.upper);
+  if (so_far.speed.runs == pair) return text;
+  return text + (so_far.speed.paired ? ", from " + counted(so_far.speed.runs, "pair")
+                                     : fmt::format(", from {} of each", so_far.speed.runs));
 }
 
 Comparison compare_live(const CompareOptions& options) {
@@ -78,7 +84,7 @@ Comparison compare_live(const CompareOptions& options) {
   ab.stopped = [] { return SignalGuard::received() != 0; };
   print_error_line(
       fmt::format("base: {}\nnew:  {}", format_side(ab.config, ab.base), format_side(ab.config, ab.changed)));
-  ab.on_pair = [](const CaseComparison& so_far) { print_error_line(format_pair(so_far)); };
+  ab.on_pair = [](std::int64_t pair, const CaseComparison& so_far) { print_error_line(format_pair(pair, so_far)); };
   Comparison comparison = run_ab_comparison(ab, catalogs());
   fmt::print(stderr, "records: {}\n", ab.folder.string());
   return comparison;

@@ -64,7 +64,7 @@ class AbComparison {
       run_side(base_first ? 1 : 0, pair);
       suite_.repeats = pair + 1;
       comparison.cases = {compare_cases(base_, changed_, options_.rule)};
-      options_.on_pair(comparison.cases.front());
+      options_.on_pair(pair + 1, comparison.cases.front());
       longest = std::max(longest, watch.seconds() - started);
       if (is_clear(comparison.cases.front().speed, options_.rule.speed)) break;
       if (watch.seconds() + longest > options_.budget_seconds) break;

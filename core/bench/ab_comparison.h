@@ -26,10 +26,11 @@ struct AbComparisonOptions {
   std::int64_t seed = 1;         // of the order within each pair
   SteadyRule steady;
   Software software;
-  bool fresh = false;                                         // delete earlier results in the folder
-  std::filesystem::path folder;                               // of the records: a benchmark with cases base and new
-  std::function<bool()> stopped;                              // polled; true ends the comparison
-  std::function<void(const CaseComparison& so_far)> on_pair;  // after every pair
+  bool fresh = false;             // delete earlier results in the folder
+  std::filesystem::path folder;   // of the records: a benchmark with cases base and new
+  std::function<bool()> stopped;  // polled; true ends the comparison
+  /// Called after every pair, numbered from 1, with the comparison of all pairs so far.
+  std::function<void(std::int64_t pair, const CaseComparison& so_far)> on_pair;
 };
 
 /// Runs pairs, each in random order from the seed, until the interval of the change is narrower than half the threshold
