@@ -3,15 +3,15 @@
 #include "cli/deploy_arguments.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
+#include "core/base/url.h"
 #include "core/config/text.h"
+#include "core/runtime/model_artifact.h"
 #include "core/runtime/predictor.h"
 #include "core/serve/http.h"
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cstdio>
-#include <string_view>
 
 namespace ptrain {
 namespace {
@@ -24,6 +24,7 @@ struct ServeArguments {
   std::size_t max_body_mib = 64;
   std::string cache_dtype = "auto";
   bool batch_given = false;
+  std::vector<std::string> model_options;  // given ones, which a folder of runs has no use for
 };
 
 std::string choose_name(const ServeArguments& arguments, const LoadedModel& opened) {
@@ -31,15 +32,14 @@ std::string choose_name(const ServeArguments& arguments, const LoadedModel& open
   return std::filesystem::absolute(opened.trained.folder / "").parent_path().filename().string();
 }
 
-/// The name as a part of a URL.
-std::string escape(std::string_view name) {
-  std::string part;
-  for (const char c : name) {
-    const bool plain =
-        std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("-._~").find(c) != std::string_view::npos;
-    part += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+/// The given options that are about a model.
+std::vector<std::string> find_model_options(const CLI::App& command) {
+  std::vector<std::string> given;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 && name != "MODEL" && name != "--host" && name != "--port") given.push_back(name);
   }
-  return part;
+  return given;
 }
 
 void require_threads(int threads) {
@@ -75,7 +75,24 @@ void serve_language_model(const ServeArguments& arguments, const LoadedModel& op
   serve_texts(service, http, [&](int port) { print_address(service.name(), http, port, "/v1"); });
 }
 
+/// Whether the argument is a folder without a model of its own, but with runs in it.
+bool names_runs(const std::string& argument) {
+  const std::filesystem::path folder = argument;
+  return std::filesystem::is_directory(folder) && !std::filesystem::exists(folder / model_files::document) &&
+         !find_run_folders(folder).empty();
+}
+
+void serve_pages(const ServeArguments& arguments) {
+  if (!arguments.model_options.empty()) {
+    fail_usage("{}: is of no use for a folder of runs, {}; --host and --port are", arguments.model_options.front(),
+               arguments.deploy.model);
+  }
+  RunSite site(arguments.deploy.model);
+  serve_runs(site, arguments.http, [&](int port) { print_address(arguments.deploy.model, arguments.http, port, "/"); });
+}
+
 void serve(const ServeArguments& arguments) {
+  if (names_runs(arguments.deploy.model)) return serve_pages(arguments);
   const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
   if (opened.task->translates()) {
     fail_usage("{}: translates, which ptrain serve does not; use ptrain infer", arguments.deploy.model);
@@ -99,17 +116,19 @@ void serve(const ServeArguments& arguments) {
                              metrics);
   const HttpOptions http = make_http_options(arguments, batching.most);
   serve_http(service, http, [&](int port) {
-    print_address(service.name(), http, port, fmt::format("/v2/models/{}/infer", escape(service.name())));
+    print_address(service.name(), http, port, fmt::format("/v2/models/{}/infer", encode_url(service.name())));
   });
 }
 
 }  // namespace
 
 void add_serve_command(CLI::App& program) {
-  CLI::App* command =
-      program.add_subcommand("serve", "serve a model over HTTP, by the KServe v2 protocol, or OpenAI's");
+  CLI::App* command = program.add_subcommand(
+      "serve", "serve a model over HTTP, by the KServe v2 protocol or OpenAI's; or runs as pages");
   const auto arguments = std::make_shared<ServeArguments>();
   arguments->deploy.add_to(*command);
+  command->get_option("MODEL")->description(
+      "folder of a run or of ptrain export, or the run's configuration; or a folder of runs");
   command->add_option("--host", arguments->http.host, "address to listen on")
       ->capture_default_str()
       ->type_name("ADDRESS");
@@ -134,14 +153,16 @@ void add_serve_command(CLI::App& program) {
   command->footer(
       "A language model answers OpenAI's /v1/completions and /v1/chat/completions, by default with 4 texts at once "
       "(--batch).\n"
+      "A folder of runs or of a sweep is shown in a browser, as its runs train: ptrain serve runs\n"
       "SIGTERM or Ctrl-C ends it once waiting requests are answered; exit code 0.\n"
       "Example:\n  ptrain serve runs/bert_finetune --name reviews --port 8000\n"
       "  curl --data-binary @photo.jpg -H 'Content-Type: image/jpeg' localhost:8000/v2/models/photos/infer\n"
       "  curl -d '{\"inputs\": [{\"name\": \"text\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a gripping "
       "film\"]}]}' \\\n"
       "    localhost:8000/v2/models/reviews/infer");
-  command->callback([arguments, batch = command->get_option("--batch")] {
-    arguments->batch_given = batch->count() > 0;
+  command->callback([arguments, command] {
+    arguments->batch_given = command->count("--batch") > 0;
+    arguments->model_options = find_model_options(*command);
     serve(*arguments);
   });
 }

@@ -31,6 +31,7 @@ struct TableOptions {
   std::string format = "text";
   std::string output;
   std::string figures;
+  bool run_pages = false;
   std::string check;
   std::string update;
 };
@@ -55,12 +56,16 @@ void update_document(const std::string& document) {
              counted(tables.differences.size(), "line"));
 }
 
-std::string render(const TableOptions& options) {
+std::vector<RunSet> load_sets(const TableOptions& options) {
   std::vector<RunSet> sets;
   for (const std::string& path : options.paths) {
     sets.push_back(load_runs(path));
     for (const std::string& note : sets.back().left_out_notes()) print_error_line("note: " + note);
   }
+  return sets;
+}
+
+std::string render(const TableOptions& options, const std::vector<RunSet>& sets) {
   const Table table = make_table(sets, options.columns);
   if (!options.figures.empty()) html::write_figures(make_figures(sets), options.figures);
   const fs::path from = options.output.empty() ? fs::path(".") : fs::absolute(options.output).parent_path();
@@ -74,7 +79,9 @@ std::string render(const TableOptions& options) {
   if (options.format == "latex") return table_latex(table);
   if (options.format == "csv") return table_csv(table, from);
   if (options.format == "json") return document_text(table_document(table, from));
-  if (options.format == "html") return html_page(sets, table, from);
+  if (options.format == "html") {
+    return make_page(sets, table, {from, options.run_pages ? RunLinks::pages : RunLinks::reports}).document();
+  }
   fail_usage("--format: expected {}, got \"{}\"", table_formats, options.format);
 }
 
@@ -82,9 +89,14 @@ void table(const TableOptions& options) {
   if (!options.check.empty()) return check_document(options.check);
   if (!options.update.empty()) return update_document(options.update);
   if (options.paths.empty()) fail_usage("table: expected reports or folders, or --check DOCUMENT");
+  if (options.run_pages && (options.format != "html" || options.output.empty())) {
+    fail_usage("--run-pages: expected --format html and --out FILE, the page that they lead back to");
+  }
   require_free_output("--out", options.output, {options.paths.begin(), options.paths.end()}, "ptrain.table");
-  const std::string text = render(options);
+  const std::vector<RunSet> sets = load_sets(options);
+  const std::string text = render(options, sets);
   require_earlier_output("--out", options.output, text);
+  if (options.run_pages) write_run_pages(sets, options.output);
   if (options.output.empty()) {
     fmt::print("{}", text);
   } else {
@@ -108,12 +120,15 @@ void add_table_command(CLI::App& program) {
   add_hidden_option(*command, "--output", options->output);
   command->add_option("--out", options->output, "file to write; default: standard output");
   command->add_option("--figures", options->figures,
-                      "folder for every figure of the page, as SVG and as PDF (Latin-1 letters only)");
+                      "folder for every figure of the page, as SVG, as PDF without fonts, and as TikZ for LaTeX");
+  command->add_flag("--run-pages", options->run_pages,
+                    "html: write a page of each run too, index.html beside its report, linked with the table's");
   command->add_option("--check", options->check, "document whose marked tables must agree with their reports");
   command->add_option("--update", options->update, "document whose marked tables are rewritten");
   command->footer(
       "A table is marked by the lines \"<!-- ptrain table PATHS --columns LIST -->\" and \"<!-- /ptrain -->\".\n"
       "Examples:\n  ptrain table runs/smoke --format html --out smoke.html\n"
+      "  ptrain table runs/smoke --format html --out runs/smoke/index.html --run-pages\n"
       "  ptrain table runs/smoke --format latex --out paper/table.tex --figures paper\n"
       "  ptrain table --check README.md");
   command->callback([options] { table(*options); });

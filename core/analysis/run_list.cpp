@@ -11,6 +11,7 @@
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
 #include "core/report/metrics_line.h"
+#include "core/report/progress.h"
 #include "core/report/run_start.h"
 
 #include <fmt/format.h>
@@ -26,7 +27,12 @@ namespace fs = std::filesystem;
 
 constexpr int deepest = 6;  // levels of folders searched below the root
 
-bool is_sweep(const fs::path& folder) { return fs::exists(folder / "suite.json"); }
+bool is_file(const fs::path& file) {
+  std::error_code error;  // what must not be read is none
+  return fs::is_regular_file(file, error);
+}
+
+bool is_sweep(const fs::path& folder) { return is_file(folder / "suite.json"); }
 
 void collect(const fs::path& folder, int depth, std::vector<FoundFolder>& found) {
   if (is_sweep(folder)) return found.push_back({folder, true});
@@ -56,9 +62,8 @@ void add_run(const fs::path& folder, RunList& list) {
 
 /// What the run said of itself before its first step; null: it has not come so far, or is of an older program.
 std::optional<RunStart> read_start(const fs::path& folder) {
-  std::error_code error;
   const fs::path file = folder / run_files::start;
-  return fs::exists(file, error) ? std::optional(read_document<RunStart>(file)) : std::nullopt;
+  return is_file(file) ? std::optional(read_document<RunStart>(file)) : std::nullopt;
 }
 
 using Cells = std::array<std::string, 7>;
@@ -70,9 +75,7 @@ Cells format_cells(const RunOverview& run, const std::string& column) {
           : run.data.empty() ? run.model
                              : fmt::format("{}, {}", run.model, run.data),
           run.precision.empty() ? "-" : run.precision,
-          run.steps == run.planned_steps || run.planned_steps == 0
-              ? fmt::format("{}", run.steps)
-              : fmt::format("{} of {}", run.steps, run.planned_steps),
+          steps_text(run),
           run.quality ? quality_text(*run.quality, *run.quality->value, column) : "-",
           run.speed ? fmt::format("{:.1f} {}", *run.speed, run.unit) : "-"};
 }
@@ -122,7 +125,8 @@ RunOverview describe_unreported(const fs::path& folder, const RunProgress& progr
   if (const auto loss = progress.last_loss(); loss && std::isfinite(*loss)) run.loss = loss;
   if (const auto value = progress.last_primary()) {
     run.quality.emplace();
-    run.quality->name = run.quality->title = progress.primary();
+    run.quality->name = progress.primary();
+    run.quality->title = progress.primary_title();
     run.quality->value = value;
   }
   run.speed = progress.recent_speed();
@@ -145,8 +149,7 @@ RunOverview describe_unreported(const fs::path& folder, const RunProgress& progr
 }
 
 bool holds_run(const fs::path& folder) {
-  return fs::exists(folder / run_files::report) || fs::exists(folder / run_files::metrics) ||
-         FolderLock::is_held(folder);
+  return is_file(folder / run_files::report) || is_file(folder / run_files::metrics) || FolderLock::is_held(folder);
 }
 
 std::vector<FoundFolder> find_run_folders(const fs::path& root) {
@@ -178,6 +181,13 @@ RunList list_runs(const fs::path& root) {
   std::stable_sort(list.runs.begin(), list.runs.end(),
                    [](const RunOverview& a, const RunOverview& b) { return a.started > b.started; });
   return list;
+}
+
+std::string steps_text(const RunOverview& run) {
+  std::string text = run.steps == run.planned_steps || run.planned_steps == 0
+                         ? std::to_string(run.steps)
+                         : fmt::format("{} of {}", run.steps, run.planned_steps);
+  return run.seconds_left ? fmt::format("{}, {} left", text, clock_text(*run.seconds_left)) : text;
 }
 
 std::string run_list_text(const RunList& list) {

@@ -89,6 +89,9 @@ std::vector<FoundFolder> find_run_folders(const std::filesystem::path& root);
 /// notes. Throws Error{failed} when there is no such folder.
 RunList list_runs(const std::filesystem::path& root);
 
+/// "120 of 938, 1:02 left"
+std::string steps_text(const RunOverview& run);
+
 /// A line for each run, aligned, then the notes.
 std::string run_list_text(const RunList& list);
 

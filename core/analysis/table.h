@@ -124,6 +124,9 @@ Table make_table(std::span<const RunSet> sets, const std::string& columns);
 /// Why cells have no value: a line for each reason, with the cases that it holds for.
 std::vector<std::string> table_footnotes(const Table& table);
 
+/// The path of a file from the folder `from`; empty for an empty one.
+std::string make_relative(const std::filesystem::path& file, const std::filesystem::path& from);
+
 /// Files in links and sources are relative to `from`, the folder of the text.
 std::string table_markdown(const Table& table, const std::filesystem::path& from);
 std::string table_csv(const Table& table, const std::filesystem::path& from);

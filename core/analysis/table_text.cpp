@@ -14,11 +14,6 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-std::string make_relative(const fs::path& file, const fs::path& from) {
-  if (file.empty()) return "";
-  return fs::absolute(file).lexically_normal().lexically_relative(fs::absolute(from / ".").lexically_normal()).string();
-}
-
 std::string format_csv_value(const json& value) {
   if (value.is_null()) return "";
   return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
@@ -30,6 +25,11 @@ std::size_t count_columns(const std::string& text) {
 }
 
 }  // namespace
+
+std::string make_relative(const fs::path& file, const fs::path& from) {
+  if (file.empty()) return "";
+  return fs::absolute(file).lexically_normal().lexically_relative(fs::absolute(from / ".").lexically_normal()).string();
+}
 
 std::string table_markdown(const Table& table, const fs::path& from) {
   std::string head = "|", rule = "|", body;

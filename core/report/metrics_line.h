@@ -70,7 +70,7 @@ struct EvaluationLine {
   std::int64_t step = 0;
   LoggedEvaluation eval;
   std::optional<double> time = {};
-  std::optional<std::string> primary = {};
+  std::optional<std::string> primary = {}, title = {};
 
   void describe(Fields& field) {
     field.about("an evaluation");
@@ -78,6 +78,7 @@ struct EvaluationLine {
     field("eval", eval, "results of the evaluation");
     field.maybe("time", time, "end of the evaluation, in seconds since 1970");
     field.maybe("primary", primary, "name of the primary metric; absent in older lines");
+    field.maybe("title", title, "its title, for display");
   }
 };
 

@@ -1,6 +1,8 @@
-// Serves a ModelService or a TextService over HTTP; without an HTTP library a stub that fails with the reason.
+// Serves a ModelService, a TextService or a RunSite over HTTP; without an HTTP library a stub that fails with the
+// reason.
 #pragma once
 
+#include "core/analysis/live/run_site.h"
 #include "core/serve/model_service.h"
 #include "core/serve/text_service.h"
 
@@ -19,5 +21,7 @@ void serve_http(const ModelService& service, const HttpOptions& options,
                 const std::function<void(int port)>& listening);
 /// The same for a language model.
 void serve_texts(TextService& service, const HttpOptions& options, const std::function<void(int port)>& listening);
+/// The same for the pages of runs, which need neither large bodies nor many threads: of `options` host and port count.
+void serve_runs(RunSite& site, HttpOptions options, const std::function<void(int port)>& listening);
 
 }  // namespace ptrain

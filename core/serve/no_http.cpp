@@ -9,5 +9,6 @@ namespace ptrain {
 
 void serve_http(const ModelService&, const HttpOptions&, const std::function<void(int)>&) { fail_without_http(); }
 void serve_texts(TextService&, const HttpOptions&, const std::function<void(int)>&) { fail_without_http(); }
+void serve_runs(RunSite&, HttpOptions, const std::function<void(int)>&) { fail_without_http(); }
 
 }  // namespace ptrain

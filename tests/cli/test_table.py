@@ -137,10 +137,12 @@ class Table(ProgramTest):
         self.assertIn(r"a\_b \& 5\% \#\textless{}x\textgreater{}", text)
         self.assertIn(r"\end{tabular}", text)
         names = sorted(path.name for path in figures.iterdir())
-        self.assertLessEqual({"throughput.svg", "throughput.pdf", "loss.svg", "loss.pdf"}, set(names))
+        self.assertLessEqual({"throughput.svg", "throughput.pdf", "loss.svg", "loss.pdf", "loss.tex"}, set(names))
         for path in figures.iterdir():
             if path.suffix == ".svg":
                 self.assertTrue(xml.etree.ElementTree.parse(path).getroot().tag.endswith("svg"))
+            elif path.suffix == ".tex":
+                self.assertIn(r"\begin{tikzpicture}", path.read_text())
             else:
                 self.assertTrue(path.read_bytes().startswith(b"%PDF-1.4") and path.read_bytes().endswith(b"%%EOF\n"))
 

@@ -14,6 +14,12 @@ namespace {
 
 Series make_loss_series(const MeasuredRun& run) { return logged(run, &StepLine::loss); }
 
+Series make_memory_series(const MeasuredRun& run) {
+  Series series = logged(run, &StepLine::memory_bytes);
+  for (double& bytes : series.y) bytes /= 1 << 20;
+  return series;
+}
+
 /// The runs with a report that differ in their seeds; none where all have the same.
 std::vector<const MeasuredRun*> select_seeds(const PlacedCase& item) {
   std::vector<const MeasuredRun*> runs;
@@ -138,6 +144,7 @@ std::optional<MetricInfo> find_metric(const CaseGroup& group) {
 
 std::vector<Curve> sweep_curves(const CaseGroup& group) {
   std::vector<Curve> curves = {{"loss", "Training loss", "loss", make_loss_series}};
+  curves.push_back({"memory_by_step", "Memory in use by step", "MiB", make_memory_series});
   const std::optional<MetricInfo> metric = find_metric(group);
   if (!metric) return curves;
   const char* what = metric->kind == MetricKind::fraction ? " accuracy" : "";

@@ -34,7 +34,7 @@ std::vector<double> steady_steps(const MeasuredRun& run);
 /// The primary metric of the group's cases; absent where none was evaluated.
 std::optional<MetricInfo> find_metric(const CaseGroup& group);
 
-/// The curves that compare cases of a group: training loss and the primary metric.
+/// The curves that compare cases of a group: training loss, memory and the primary metric.
 std::vector<Curve> sweep_curves(const CaseGroup& group);
 
 /// A curve per case: the mean over its seeds with a band of one standard deviation, or that of the run whose report it

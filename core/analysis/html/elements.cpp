@@ -2,8 +2,11 @@
 
 #include "core/analysis/html/style.h"
 #include "core/analysis/html/svg.h"
+#include "core/base/url.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ptrain::html {
 namespace {
@@ -18,6 +21,13 @@ std::string allow_breaks(const std::string& text) {
   return result;
 }
 
+bool is_empty(const HtmlCell& cell) { return cell.picture.empty() && (cell.text.empty() || cell.text == "-"); }
+
+/// Whether nothing follows the row's name.
+bool is_bare(const std::vector<HtmlCell>& row) {
+  return row.size() > 1 && std::all_of(row.begin() + 1, row.end(), is_empty);
+}
+
 std::string format_cell(const HtmlColumn& column, const HtmlCell& cell) {
   const std::string picture =
       cell.picture.empty() ? "" : fmt::format("<img alt=\"\" src=\"{}\">", escaped(cell.picture));
@@ -26,19 +36,28 @@ std::string format_cell(const HtmlColumn& column, const HtmlCell& cell) {
       cell.shade > 0
           ? fmt::format(" style=\"background:color-mix(in srgb,var(--s0) {:.0f}%,transparent)\"", 60 * cell.shade)
           : "";
-  return fmt::format("<td data-title=\"{}\"{}{}{}>{}</td>", escaped(column.title), column.numeric ? " class=\"n\"" : "",
+  const char* const classes = column.numeric ? (is_empty(cell) ? " class=\"n none\"" : " class=\"n\"")
+                                             : (is_empty(cell) ? " class=\"none\"" : "");
+  return fmt::format("<td data-title=\"{}\"{}{}{}>{}</td>", escaped(column.title), classes,
                      cell.tip.empty() ? "" : fmt::format(" title=\"{}\"", escaped(cell.tip)), shade,
                      cell.link.empty() ? text : fmt::format("<a href=\"{}\">{}</a>", escaped(cell.link), text));
 }
 
 }  // namespace
 
-std::string page_document(const std::string& title, const std::string& content) {
+std::string page_document(const std::string& title, const std::string& content, const std::string& script) {
+  const std::string followed = script.empty() ? "" : fmt::format("<script src=\"{}\"></script>", escaped(script));
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{}</title>\n"
-      "<style>{}</style></head>\n<body><main>\n{}</main></body></html>\n",
-      escaped(title), style(), content);
+      "<style>{}</style></head>\n<body><main>\n{}</main>{}</body></html>\n",
+      escaped(title), style(), content, followed);
+}
+
+std::string file_link(const std::string& path) { return encode_url(path, "/=,+@"); }
+
+std::string back_link(const std::string& url, const std::string& text) {
+  return fmt::format("<p><a href=\"{}\">\u2190 {}</a></p>\n", escaped(url), escaped(text));
 }
 
 std::string paragraph(const std::string& text, const char* attributes) {
@@ -64,7 +83,7 @@ std::string table_section(const HtmlTable& table) {
     head += fmt::format("<th{}>{}</th>", column.numeric ? " class=\"n\"" : "", escaped(column.title));
   }
   for (const std::vector<HtmlCell>& row : table.rows) {
-    body += "<tr>";
+    body += is_bare(row) ? "<tr class=\"none\">" : "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) body += format_cell(table.columns[i], row[i]);
     body += "</tr>\n";
   }

@@ -32,8 +32,12 @@ struct HtmlTable {
 /// A section with the table, whose rows become cards on a phone. Empty for a table without rows.
 std::string table_section(const HtmlTable& table);
 std::string figure_section(const Figure& figure);
-/// A whole HTML document around the content of its body, with the style sheet.
-std::string page_document(const std::string& title, const std::string& content);
+/// A whole HTML document around its content, with the style sheet; `script` is the URL of a script, or empty.
+std::string page_document(const std::string& title, const std::string& content, const std::string& script = "");
+/// The URL of a file by its relative path; empty for an empty one.
+std::string file_link(const std::string& path);
+/// A line with a link to the page above.
+std::string back_link(const std::string& url, const std::string& text);
 /// A few figures in large type, each above its name.
 struct LargeFigure {
   std::string value, name;

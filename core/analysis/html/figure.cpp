@@ -2,6 +2,7 @@
 
 #include "core/analysis/html/pdf.h"
 #include "core/analysis/html/svg.h"
+#include "core/analysis/html/tikz.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
@@ -56,10 +57,13 @@ std::string file_stem(const std::string& text) {
 std::vector<std::filesystem::path> write_figures(const std::vector<Figure>& figures,
                                                  const std::filesystem::path& folder) {
   make_folder(folder);
+  const std::optional<OutlineFonts> fonts = OutlineFonts::find();
   std::vector<std::filesystem::path> paths;
   for (const Figure& figure : figures) {
     const Drawing drawing = whole(figure);
-    for (const auto& [ending, content] : {std::pair(".svg", svg_file(drawing)), std::pair(".pdf", pdf_file(drawing))}) {
+    for (const auto& [ending, content] :
+         {std::pair(".svg", svg_file(drawing)), std::pair(".pdf", pdf_file(drawing, fonts ? &*fonts : nullptr)),
+          std::pair(".tex", tikz_file(drawing))}) {
       paths.push_back(folder / (figure.name + ending));
       write_file_atomic(paths.back(), content);
     }

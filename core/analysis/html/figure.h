@@ -28,7 +28,8 @@ Drawing whole(const Figure& figure);
 /// Keeps letters, digits, "-" and "_" of `text`; each other character becomes "-".
 std::string file_stem(const std::string& text);
 
-/// Writes NAME.svg and NAME.pdf for every figure; returns the paths. Throws Error{failed} if a file cannot be written.
+/// Writes NAME.svg, NAME.pdf and NAME.tex for every figure; returns the paths. Throws Error{failed} if a file cannot be
+/// written.
 std::vector<std::filesystem::path> write_figures(const std::vector<Figure>& figures,
                                                  const std::filesystem::path& folder);
 

@@ -36,8 +36,8 @@ Figure metric_curves(const Report& report) {
     const bool fits = metric.name == primary->name || (primary->is_bounded() && metric.is_bounded());
     if (fits && metric.kind != MetricKind::reference) series.push_back(evaluated(report, metric, metric.title));
   }
-  return draw_curves("accuracy", primary->is_bounded() ? "Accuracy" : primary->column(), primary->title,
-                     std::move(series));
+  const std::string axis = series.size() > 1 ? "score" : primary->title;
+  return draw_curves("accuracy", primary->is_bounded() ? "Accuracy" : primary->column(), axis, std::move(series));
 }
 
 /// The loss of every evaluation, if it is among the metrics.
@@ -124,13 +124,15 @@ const MeasuredRun* single_run(std::span<const RunSet> sets) {
 std::vector<Figure> progress_figures(const RunProgress& progress, const std::string& unit) {
   std::vector<Series> metric;
   Series evaluated_loss;
+  MetricInfo primary;
+  primary.title = progress.primary_title();
   for (const auto& [name, series] : progress.evaluations) {
     if (name == progress.primary()) metric.push_back(series);
     if (name == "loss") evaluated_loss = labelled(series, "evaluation");
   }
   std::vector<Figure> figures = {
       draw_curves("loss", "Loss", "loss", {labelled(progress.loss, "training"), evaluated_loss}),
-      draw_curves("accuracy", "Primary metric", progress.primary(), std::move(metric)),
+      draw_curves("accuracy", primary.column(), primary.title, std::move(metric)),
       draw_curves("throughput", "Throughput", unit, {progress.throughput}),
       draw_curves("learning_rate", "Learning rate", "learning rate", {progress.learning_rate}),
       draw_curves("memory", "Memory", "MiB", memory(progress.memory, 0))};

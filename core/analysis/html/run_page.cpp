@@ -42,6 +42,16 @@ std::string headline(const Report& report) {
     figures.push_back({fmt::format("{} MiB", peak >> 20),
                        report.memory.measured_peak_bytes ? "memory at its peak" : "memory planned"});
   }
+  if (report.utilization && report.utilization->mfu) {
+    figures.push_back({fmt::format("{:.0f} %", 100 * *report.utilization->mfu), "of the measured peak FLOP/s"});
+  }
+  if (report.time_to_accuracy && report.time_to_accuracy->seconds) {
+    figures.push_back({fmt::format("{:.1f} s", *report.time_to_accuracy->seconds),
+                       fmt::format("until {} {:g}", report.time_to_accuracy->metric, report.time_to_accuracy->target)});
+  }
+  if (report.gpu && report.gpu->energy_joules_per_sample) {
+    figures.push_back({fmt::format("{:.3g} J", *report.gpu->energy_joules_per_sample), "energy of the GPU per sample"});
+  }
   return large_figures(figures);
 }
 

@@ -7,7 +7,8 @@
 
 namespace ptrain::html {
 
-/// How the run ended, and its accuracy, speed and memory, as far as it has them.
+/// How the run ended, and its accuracy, speed, memory, utilization, time to its target and energy, as far as it has
+/// them.
 std::string headline(const Report& report);
 /// The time of every op next to its minimum by the roofline; empty if ops were not timed.
 std::string op_section(const Report& report);

@@ -25,6 +25,7 @@ section{background:var(--card);border:1px solid var(--grid);border-radius:10px;p
 figure{margin:0;min-width:0}
 figcaption{font-size:13px;font-weight:600;margin-bottom:6px;overflow-wrap:anywhere}
 .two{grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr))}
+.sum{font-size:17px;color:var(--text);margin:6px 0}
 .note{font-size:13px}
 .large{display:grid;gap:12px;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));margin:14px 0}
 .large b{display:block;font-size:26px;line-height:1.2;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
@@ -46,14 +47,16 @@ thead{display:none}
 table,tbody,tr{display:block}
 tr{padding:8px 0;border-bottom:1px solid var(--grid)}
 td,td.n{display:flex;gap:12px;justify-content:space-between;border:0;padding:2px 0;text-align:right;white-space:normal}
+td.none,tr.none{display:none}
+td{overflow-wrap:anywhere;min-width:0}
 td::before{content:attr(data-title);color:var(--soft);text-align:left;flex:0 1 auto;overflow-wrap:normal}
 td:first-child{font-weight:600;text-align:left;min-width:0}
 td:first-child::before{display:none}
 }
 @media print{
-body{font-size:10pt}
+body{font-size:10pt;background:none}
 main{max-width:none;padding:0}
-section{border:0;padding:6px 0}
+section{border:0;padding:6px 0;background:none}
 .wide{overflow:visible}
 table{font-size:8pt}
 td:first-child{min-width:13em}

@@ -114,6 +114,36 @@ Figure make_memory_figure(const CaseGroup& group) {
   });
 }
 
+/// A figure of single values of each run, by their centre; none where no run has the value.
+Figure make_value_figure(const CaseGroup& group, const std::string& name, const std::string& title,
+                         const std::string& unit,
+                         const std::function<std::optional<double>(const MeasuredRun&)>& read) {
+  const auto has_value = [&](const PlacedCase& item) {
+    return std::ranges::any_of(item.ended, [&](const MeasuredRun* run) { return read(*run).has_value(); });
+  };
+  if (std::ranges::none_of(group.cases, has_value)) return {};
+  return make_point_figure(group, make_figure(group, name, title), unit, [&](const PlacedCase& item) {
+    std::vector<double> values;
+    for (const MeasuredRun* run : item.ended) {
+      if (const auto value = read(*run)) values.push_back(*value);
+    }
+    if (values.empty()) return missing(item);
+    const Interval centre = centre_interval(values, interval_confidence);
+    return make_point(centre, figure_text(centre.estimate));
+  });
+}
+
+std::optional<double> get_target_seconds(const MeasuredRun& run) { return run.record.figures->time_to_accuracy; }
+
+std::optional<double> get_utilization(const MeasuredRun& run) {
+  if (!run.report || !run.report->utilization || !run.report->utilization->mfu) return std::nullopt;
+  return 100 * *run.report->utilization->mfu;
+}
+
+std::optional<double> get_energy(const MeasuredRun& run) {
+  return run.report && run.report->gpu ? run.report->gpu->energy_joules_per_sample : std::nullopt;
+}
+
 /// The mean of the evaluated runs, with the metric's own error and the variation between runs.
 Point make_accuracy_point(const PlacedCase& item, const MetricInfo& metric) {
   const Quality quality = measure_quality(item.ended);
@@ -229,6 +259,9 @@ std::vector<Figure> sweep_figures(std::span<const RunSet> sets) {
     add(make_step_figure(group));
     add(make_memory_figure(group));
     add(make_accuracy_figure(group));
+    add(make_value_figure(group, "time_to_accuracy", "Time until train.target was reached", "s", get_target_seconds));
+    add(make_value_figure(group, "utilization", "Share of the device's measured peak FLOP/s", "%", get_utilization));
+    add(make_value_figure(group, "energy", "Energy of the GPU per sample", "J", get_energy));
     for (const Curve& curve : sweep_curves(group))
       add(curve_figure(group, make_figure(group, curve.name, curve.title), curve));
     add(make_op_figure(group));

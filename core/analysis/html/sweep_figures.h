@@ -9,8 +9,8 @@
 
 namespace ptrain::html {
 
-/// Effects of every sweep; then, for each group of cases (case_groups.h), throughput, step time, memory, accuracy, loss
-/// and time by op, as far as they were measured.
+/// Effects of every sweep; then, for each group of cases (case_groups.h), throughput, step time, memory, accuracy, time
+/// to it, utilization, energy, curves of loss, accuracy and memory, and time by op, as far as they were measured.
 std::vector<Figure> sweep_figures(std::span<const RunSet> sets);
 
 }  // namespace ptrain::html

@@ -64,7 +64,8 @@ std::string embed_picture(const std::string& picture) {
   try {
     const std::string file = read_file(picture);
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.data());
-    const bool png = file.starts_with("\x89PNG");
+    const bool png = file.starts_with("\x89PNG"), jpeg = file.starts_with("\xff\xd8\xff");
+    if (!png && !jpeg) return "";
     return data_uri(png ? "image/png" : "image/jpeg", {bytes, file.size()});
   } catch (const Error&) {
     return "";

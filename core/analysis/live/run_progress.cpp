@@ -38,7 +38,7 @@ void RunProgress::add_evaluation(const EvaluationLine& line) {
   for (const auto& [name, value] : line.eval.figures) {
     if (value) append(evaluations[name], line.step, *value);
   }
-  if (line.primary) primary_ = *line.primary;
+  if (line.primary) primary_ = *line.primary, primary_title_ = line.title.value_or(primary_);
 }
 
 std::optional<double> RunProgress::last_loss() const {

@@ -25,6 +25,8 @@ class RunProgress {
   std::optional<double> recent_step_seconds() const;
   /// Name of the primary metric; empty: nothing was evaluated, or an older program wrote the lines.
   const std::string& primary() const { return primary_; }
+  /// Its title, for display.
+  const std::string& primary_title() const { return primary_title_; }
   /// The primary metric of the last evaluation; null without one.
   std::optional<double> last_primary() const;
 
@@ -45,7 +47,7 @@ class RunProgress {
 
   std::int64_t step_ = 0;
   std::optional<double> started_;
-  std::string primary_;
+  std::string primary_, primary_title_;
   std::deque<Covered> recent_;
 };
 

@@ -55,7 +55,7 @@ void RunLog::on_eval(const EvalResult& r) {
   view_.on_eval(r);
   EvaluationLine line{r.step, {r.loss.value_or(std::nan("")), r.evaluation.eval_samples, r.seconds, {}}};
   for (const MetricValue& metric : r.evaluation.metrics) line.eval.figures[metric.name] = metric.value;
-  if (const MetricValue* primary = r.evaluation.primary()) line.primary = primary->name;
+  if (const MetricValue* primary = r.evaluation.primary()) line.primary = primary->name, line.title = primary->title;
   line.eval.figures.erase("loss");  // has a field of its own
   line.time = seconds_since_1970();
   write("evaluation", line);

@@ -5,13 +5,17 @@
 #include "core/analysis/html/pdf.h"
 #include "core/analysis/html/run_figures.h"
 #include "core/analysis/html/run_page.h"
+#include "core/analysis/html/summary.h"
 #include "core/analysis/html/svg.h"
+#include "core/analysis/html/tikz.h"
+#include "tests/temporary_directory.h"
 #include "tests/unit/analysis/example_factorial.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 namespace ptrain {
@@ -206,7 +210,7 @@ TEST(RunFigures, ShowWhatTheRunReported) {
   EXPECT_EQ(curve->points.size(), 4U);  // a step, not a slope
   EXPECT_EQ(texts(figure_named(set, "accuracy").legend), (std::vector<std::string>{"top-1", "top-5"}));
   EXPECT_EQ(figure_named(set, "step_time").panels.size(), 1U);
-  const std::string page = html_page(std::span(&set, 1), make_table(std::span(&set, 1), "run,speed"), ".");
+  const std::string page = make_page(std::span(&set, 1), make_table(std::span(&set, 1), "run,speed"), {"."}).document();
   EXPECT_NE(page.find(">data.image_size</td><td data-title=\"Value\">32<"), std::string::npos);
 }
 
@@ -258,6 +262,87 @@ TEST(Figures, EscapeNamesInSvgAndPdf) {
   EXPECT_NE(svg.find("><rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/><text"), std::string::npos) << svg;
   EXPECT_NE(pdf.find("(a<b> & \"c\" \\(d\\\\\\) \xe9 ?) Tj"), std::string::npos) << pdf;
   EXPECT_EQ(html::file_stem("../a b/c_1,\"d\""), "-a-b-c_1-d-");
+}
+
+TEST(Figures, DrawTheTextOfPdfAsOutlines) {
+  const std::optional<html::OutlineFonts> fonts = html::OutlineFonts::find();
+  if (!fonts) GTEST_SKIP() << "neither Liberation Sans nor DejaVu Sans is installed";
+  EXPECT_NEAR(fonts->regular.width("ab"), fonts->regular.width("a") + fonts->regular.width("b"), 1e-9);
+  EXPECT_EQ(fonts->regular.outline("o").size(), 2U);  // its ring
+  EXPECT_EQ(fonts->regular.outline("i").size(), 2U);  // its dot
+  EXPECT_EQ(fonts->regular.outline("\u00e9").size(), 3U) << "a letter and its accent";
+  EXPECT_TRUE(fonts->regular.outline(" ").empty());
+  for (const auto& contour : fonts->bold.outline("Top-1 \u00d7 \u00b1")) {
+    for (const auto& point : contour) {
+      EXPECT_GT(point.at.y, -0.5);
+      EXPECT_LT(point.at.y, 1.2);
+    }
+  }
+  Drawing drawing;
+  drawing.height = 20;
+  drawing.text({0, 12}, "loss");
+  const std::string pdf = html::pdf_file(drawing, &*fonts);
+  EXPECT_EQ(pdf.find("/Font"), std::string::npos);
+  EXPECT_NE(pdf.find(" c h "), std::string::npos);
+}
+
+TEST(Figures, RefuseDamagedFonts) {
+  const TemporaryDirectory folder;
+  const std::string file = (folder / "font.ttf").string();
+  for (const std::string& bytes :
+       {std::string(), std::string("\0\1\0\0\0\1\0\0\0\0\0\0", 12), std::string(64, '\xff')}) {
+    std::ofstream(file) << bytes;
+    EXPECT_THROW(html::OutlineFont{file}, Error);
+  }
+}
+
+TEST(Figures, AreInLatexToo) {
+  Drawing drawing;
+  drawing.height = 20;
+  drawing.description = "50 % of A & B";
+  drawing.text({0, 12}, "a_b & 5 %");
+  drawing.marker({10, 10}, 0, false);
+  drawing.line({0, 0}, {1, 2}, Ink::s1, 2);
+  drawing.shapes.back().dash = 1;
+  const std::string text = html::tikz_file(drawing);
+  EXPECT_TRUE(text.starts_with("% 50 \\% of A \\& B\n")) << text;
+  EXPECT_NE(text.find("\\definecolor{ptrains1}{HTML}{D55E00}"), std::string::npos) << text;
+  EXPECT_NE(text.find("{a\\_b \\& 5 \\%};"), std::string::npos) << text;
+  EXPECT_NE(text.find("dash pattern=on 4.5bp off 2.25bp] (0.00,0.00) -- (1.00,2.00);"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '{'), std::count(text.begin(), text.end(), '}'));
+}
+
+TEST(Figures, ShowTimeToTheTargetUtilizationAndEnergyWhereTheyAreKnown) {
+  RunSet set = factorial(0.5, 0.2, 0.1, 2, 1);
+  const auto count = [&](const std::string& name) {
+    const std::vector<Figure> figures = make_figures(std::span(&set, 1));
+    return std::count_if(figures.begin(), figures.end(), [&](const Figure& figure) { return figure.name == name; });
+  };
+  for (const char* name : {"time_to_accuracy", "utilization", "energy"}) EXPECT_EQ(count(name), 0) << name;
+  MeasuredRun& run = set.cases[1].runs[0];
+  run.record.figures->time_to_accuracy = 12.5;
+  run.report.emplace(example_report(10));
+  run.report->utilization.emplace().mfu = 0.42;
+  run.report->gpu.emplace().energy_joules_per_sample = 0.3;
+  for (const char* name : {"time_to_accuracy", "utilization", "energy"}) EXPECT_EQ(count(name), 1) << name;
+}
+
+TEST(Summary, SaysWhatRunsCameTo) {
+  Report report = example_report(10);
+  EXPECT_EQ(html::sum_up_run(report),
+            "resnet18 on synthetic: top-1 0.7500 after 20 steps, at 1600 images/s in O0 (fp32).");
+  report.time_to_accuracy.emplace(TargetReport{"top1", 0.8});
+  EXPECT_NE(html::sum_up_run(report).find("; top-1 0.8 was not reached."), std::string::npos);
+  report.status = RunStatus::diverged;
+  report.message = "loss is nan";
+  report.progress.steps = 3;
+  EXPECT_EQ(html::sum_up_run(report), "resnet18 on synthetic: diverged after 3 of 20 steps: loss is nan");
+  const RunSet sweep = factorial(0.5, 0.2, 0, 5, 1);
+  EXPECT_TRUE(html::sum_up_sets(std::span(&sweep, 1)).starts_with("level: O0 -> O1 changes throughput by +"))
+      << html::sum_up_sets(std::span(&sweep, 1));
+  RunSet plain;
+  plain.cases = {{"one", {example_run("one", 0, 10)}}, {"two", {example_run("two", 0, 5)}}};
+  EXPECT_EQ(html::sum_up_sets(std::span(&plain, 1)), "two is the fastest of 2 cases, at 3200.0 images/s.");
 }
 
 TEST(Figures, AreWholePdfFiles) {

@@ -120,7 +120,7 @@ TEST(Table, RefusesUnknownColumns) { EXPECT_THROW(make_table({}, "sped"), Error)
 
 TEST(HtmlPage, NeedsNothingFromOutside) {
   const std::vector<RunSet> sets = {example_set()};
-  const std::string page = html_page(sets, make_table(sets, default_columns()), ".");
+  const std::string page = make_page(sets, make_table(sets, default_columns()), {"."}).document();
   for (const char* outside : {"http:", "https:", "<script", "@import", "url("}) {
     EXPECT_EQ(page.find(outside), std::string::npos) << outside;
   }
@@ -135,7 +135,7 @@ TEST(HtmlPage, OfOneRunShowsItsClasses) {
   classes.classes = {{"<cat>", 8, 6, 0.9, 0.625, 0.7377}, {"dog", 2, 4, 0.25, 0.5, 0.3333}};
   classes.confusion = {{"<cat>", "<cat>", 5}, {"<cat>", "dog", 3}, {"dog", "<cat>", 1}, {"dog", "dog", 1}};
   const std::vector<RunSet> sets = {set};
-  const std::string page = html_page(sets, make_table(sets, default_columns()), ".");
+  const std::string page = make_page(sets, make_table(sets, default_columns()), {"."}).document();
   EXPECT_NE(page.find("Classes of the last evaluation"), std::string::npos);
   EXPECT_NE(page.find(">0.6250<"), std::string::npos);
   EXPECT_NE(page.find("Confusion matrix"), std::string::npos);
@@ -145,7 +145,7 @@ TEST(HtmlPage, OfOneRunShowsItsClasses) {
 TEST(HtmlPage, ShowsRunsThatDoNotCountWithTheirReason) {
   std::vector<RunSet> sets = {example_set()};
   sets[0].cases[1].runs[0].record.message = "out of <memory>";
-  const std::string page = html_page(sets, make_table(sets, default_columns()), ".");
+  const std::string page = make_page(sets, make_table(sets, default_columns()), {"."}).document();
   EXPECT_NE(page.find("Runs that are not counted"), std::string::npos);
   EXPECT_NE(page.find(">out of &lt;memory&gt;<"), std::string::npos);
   EXPECT_NE(page.find(">no good run<"), std::string::npos);
