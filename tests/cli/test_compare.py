@@ -1,11 +1,28 @@
 """Verdicts and exit codes on frozen runs (frozen/, measured once by `ptrain bench`), and on what is no basis for one."""
 import json
+import re
 import shutil
+import sys
 import unittest
 
 from made_history import METRICS, evaluation, write_sweep
 from frozen import FROZEN
-from program import ProgramTest, run
+from program import BINARY, ProgramTest, run
+
+# A ptrain whose steps are slower and slower in the first pair, and alike, with a little noise, in those that follow.
+DRIFTING = """\
+#!{python}
+import json, pathlib, random, subprocess, sys
+code = subprocess.call(["{binary}", *sys.argv[1:]])
+if "--output-dir" in sys.argv:
+    folder = pathlib.Path(sys.argv[sys.argv.index("--output-dir") + 1])
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    level = random.uniform(5, 8)
+    for i, line in enumerate(lines):
+        line["steps_ms"] = [5 + i if folder.name == "00" else level + i % 2 / 100]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\\n" for line in lines))
+sys.exit(code)
+"""
 
 
 class Compare(ProgramTest):
@@ -215,6 +232,19 @@ class Compare(ProgramTest):
         self.assert_one_line_error(run(*command), 2, "live", "--fresh")
         self.assertEqual([path.read_text() for path in records], kept)
         self.assertIn(run(*command, "--fresh").returncode, (0, 4, 5))
+
+    def test_pairs_are_numbered_from_one_whether_they_count_or_not(self):
+        program = self.folder / "ptrain"
+        program.write_text(DRIFTING.format(python=sys.executable, binary=BINARY))
+        program.chmod(0o755)
+        result = run("compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against", "threads=1",
+                     "--program", program, "--budget", "8", "--out", self.folder / "live")
+        lines = re.findall(r"(?m)^pair (\d+): (.*)$", result.stderr)
+        self.assertGreaterEqual(len(lines), 3, result.stderr)
+        self.assertEqual([int(number) for number, _ in lines], list(range(1, len(lines) + 1)))
+        self.assertEqual(lines[0][1], "no figures yet: its step times did not settle")
+        self.assertRegex(lines[1][1], r"^base .*, from 1 pair$")
+        self.assertRegex(lines[2][1], r"^base .*, from 2 pairs$")
 
     def test_live_finds_a_long_delay(self):
         result = run("compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against",

@@ -170,6 +170,12 @@ class Quantize(TrainedModels):
         before, after, factor = map(float, re.search(r"([\d.]+)/s before, ([\d.]+)/s after, .*: ([\d.]+) times",
                                                       result.stdout).groups())
         self.assertAlmostEqual(after / before, factor, delta=0.01)
+        for why, real, int8 in re.findall(r"(?m)^  \S+: (.*), error [\d.]+, ([\d.]+) ms and ([\d.]+) ms in 8 bits$",
+                                          result.stdout):
+            if why == "not faster in 8 bits":
+                self.assertGreaterEqual(float(int8), float(real))
+            else:
+                self.assertLessEqual(float(int8), float(real), why)
         for word in ("in 8 bits", "accuracy:", "McNemar", "size:", "speed:", "model:"):
             self.assertIn(word, result.stdout)
 
