@@ -71,6 +71,8 @@
   OP(layer_scale)                   \
   OP(layer_scale_grad)              \
   OP(linear)                        \
+  OP(linear_cross_entropy)          \
+  OP(linear_cross_entropy_grad)     \
   OP(linear_grad_input)             \
   OP(linear_grad_weight)            \
   OP(loss_gradient)                 \

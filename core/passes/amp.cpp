@@ -21,10 +21,11 @@ class AmpRewriter {
   }
 
  private:
-  /// Custom lists name ops; a fused op also matches the names of its parts (dropout_add_layer_norm matches layer_norm).
+  /// Custom lists name ops; a fused op also matches the name of the part that decides its precision.
   static bool listed(const std::set<std::string>& list, std::string_view type) {
     if (list.contains(std::string(type))) return true;
-    return type == "dropout_add_layer_norm" && list.contains("layer_norm");
+    return (type == "dropout_add_layer_norm" && list.contains("layer_norm")) ||
+           (type == "linear_cross_entropy" && list.contains("linear"));
   }
 
   AmpClass classify(const Node& node) const {

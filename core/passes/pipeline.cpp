@@ -8,6 +8,7 @@
 #include "core/passes/fuse_casts.h"
 #include "core/passes/fuse_gradient_sums.h"
 #include "core/passes/fuse_gradients.h"
+#include "core/passes/fuse_output_layer.h"
 #include "core/passes/keep_outputs.h"
 #include "core/passes/pointwise/fuse_pointwise.h"
 
@@ -73,6 +74,10 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
   check("model", forward, options);
   Graph fused = options.fusion == Fusion::off ? forward : fuse(forward);
   check("fuse", fused, options);
+  if (options.fusion != Fusion::off) {
+    fused = fuse_output_layer(fused);
+    check("fuse_output_layer", fused, options);
+  }
   AmpResult amp = lower_precision(fused, options);
   return {std::move(amp.graph), amp.summary};
 }
@@ -121,6 +126,8 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}}, trains);
   check("autodiff", differentiated.graph, options);
   if (options.fusion != Fusion::off) {
+    differentiated = join_loss_with_gradient(differentiated);
+    check("join_loss_with_gradient", differentiated.graph, options);
     differentiated = fuse_gradients(differentiated);
     check("fuse_gradients", differentiated.graph, options);
     differentiated = fuse_gradient_sums(differentiated);

@@ -93,7 +93,8 @@ float finish(const Operation& o, const Matrix& d, std::int64_t row, std::int64_t
   return value;
 }
 
-void multiply(const Operation& o, float alpha, const void* a_memory, const Matrix& a, const void* b_memory,
+/// d = alpha a b + beta d, the epilogue applied.
+void multiply(const Operation& o, float alpha, float beta, const void* a_memory, const Matrix& a, const void* b_memory,
               const Matrix& b, void* d_memory, const Matrix& d) {
   const std::int64_t inner = o.a == CUBLAS_OP_T ? a.rows : a.columns;
   for (std::int32_t number = 0; number < d.batch; ++number) {
@@ -106,8 +107,10 @@ void multiply(const Operation& o, float alpha, const void* a_memory, const Matri
         float sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (std::int64_t i = 0; i < inner; ++i) sum += x[i] * y[i];
-        const float value = finish(o, d, row, column, alpha * sum);
-        write(d_memory, d.dtype, number * d.stride + row + column * d.ld, value);
+        const std::int64_t at = number * d.stride + row + column * d.ld;
+        const float before = beta == 0 ? 0 : beta * read(d_memory, d.dtype, at);
+        const float value = finish(o, d, row, column, alpha * sum + before);
+        write(d_memory, d.dtype, at, value);
         row_sums[static_cast<std::size_t>(row)] += value;
       }
     if (o.epilogue == CUBLASLT_EPILOGUE_DGELU_BGRAD) {
@@ -298,7 +301,7 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* 
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha, const void* a,
                               cublasLtMatrixLayout_t a_matrix, const void* b, cublasLtMatrixLayout_t b_matrix,
-                              const void*, const void*, cublasLtMatrixLayout_t, void* d,
+                              const void* beta, const void* c, cublasLtMatrixLayout_t, void* d,
                               cublasLtMatrixLayout_t d_matrix, const cublasLtMatmulAlgo_t* algorithm, void* scratch,
                               std::size_t scratch_bytes, cudaStream_t stream) {
   if (emulation::fails("algorithm " + std::to_string(algorithm->data[0] - first_algorithm))) {
@@ -310,11 +313,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   require_matrix("a matrix D", d, *parts(d_matrix), algorithm->data[3]);
   require_epilogue(*parts(operation), *parts(d_matrix));
   emulation::require_device_memory("a product's workspace", scratch, workspace, 16);
-  const float factor = *static_cast<const float*>(alpha);
+  if (c != d) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const float factor = *static_cast<const float*>(alpha), kept = *static_cast<const float*>(beta);
   emulation::enqueue(stream,
                      [=, o = *parts(operation), am = *parts(a_matrix), bm = *parts(b_matrix), dm = *parts(d_matrix)] {
                        std::memset(scratch, 0xff, workspace);  // it is the library's to overwrite
-                       multiply(o, factor, a, am, b, bm, d, dm);
+                       multiply(o, factor, kept, a, am, b, bm, d, dm);
                      });
   return CUBLAS_STATUS_SUCCESS;
 }

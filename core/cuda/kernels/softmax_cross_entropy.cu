@@ -1,11 +1,11 @@
 // One warp per row; blocks add the losses of parts of the rows in order, and one block those of the parts.
-#include "core/ops/softmax_cross_entropy.h"
+#include "core/cuda/kernels/softmax_cross_entropy.h"
 
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
-#include "core/ops/math/mixed_label.h"
+#include "core/ops/softmax_cross_entropy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -130,75 +130,105 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+/// The labels from row `first` on.
+MixedLabels from_row(MixedLabels labels, std::int64_t first) {
+  labels.own += first;
+  if (labels.other != nullptr) labels.other += first;
+  return labels;
+}
+
+/// All rows of logits [..., classes].
+RowRange get_rows(const Shape& logits) { return {0, logits.count() / logits[-1]}; }
+
+}  // namespace
+
+SoftmaxLossRows::SoftmaxLossRows(const Device& device, std::int64_t rows, std::int64_t classes, float smoothing)
+    : device_(device), rows_(rows), classes_(classes), smoothing_(smoothing), parts_(count_loss_parts(rows)) {
+  partial_ = layout_.take(static_cast<std::size_t>(parts_) * sizeof(LossSums));
+  losses_ = layout_.take(static_cast<std::size_t>(rows) * sizeof(float));
+  factors_ = layout_.take(sizeof(BatchFactors));
+}
+
+void SoftmaxLossRows::add(const RowRange& range, DType dtype, const void* logits, const MixedLabels& labels,
+                          float* probabilities, void* workspace) const {
+  visit_floating(dtype, [&](auto zero) {
+    launch(softmax_loss_kernel<decltype(zero)>, blocks_for(range.count * warp), block_threads, device_,
+           static_cast<const decltype(zero)*>(logits), from_row(labels, range.first), range.count, classes_, smoothing_,
+           probabilities, losses_.as<float>(workspace) + range.first);
+  });
+}
+
+void SoftmaxLossRows::finish(const MixedLabels& labels, float* loss, void* workspace) const {
+  auto* partial = partial_.as<LossSums>(workspace);
+  launch(loss_sums_kernel, static_cast<unsigned>(parts_), block_threads, device_, losses_.as<float>(workspace), labels,
+         rows_, partial);
+  launch(mean_kernel, 1, block_threads, device_, partial, parts_, loss);
+}
+
+void SoftmaxLossRows::start_gradient(const MixedLabels& labels, const float* dloss, void* workspace) const {
+  auto* partial = partial_.as<LossSums>(workspace);
+  launch(loss_sums_kernel, static_cast<unsigned>(parts_), block_threads, device_, nullptr, labels, rows_, partial);
+  launch(factors_kernel, 1, block_threads, device_, labels, partial, parts_, classes_, dloss,
+         factors_.as<BatchFactors>(workspace));
+}
+
+void SoftmaxLossRows::differentiate(const RowRange& range, const float* probabilities, const MixedLabels& labels,
+                                    DType dtype, void* dlogits, void* workspace) const {
+  visit_floating(dtype, [&](auto zero) {
+    launch(softmax_loss_grad_kernel<decltype(zero)>, grid_blocks(device_, range.count * classes_), block_threads,
+           device_, probabilities, from_row(labels, range.first), range.count, classes_, smoothing_,
+           factors_.as<BatchFactors>(workspace), static_cast<decltype(zero)*>(dlogits));
+  });
+}
+
+namespace {
+
 class SoftmaxCrossEntropyKernel final : public Kernel {
+  using Op = SoftmaxCrossEntropy;
+
  public:
   SoftmaxCrossEntropyKernel(const KernelContext& context, Device& device)
-      : device_(device),
-        logits_(context.inputs[0]),
-        classes_(logits_.shape[-1]),
-        rows_(logits_.count() / classes_),
-        parts_(count_loss_parts(rows_)),
-        smoothing_(context.op_as<SoftmaxCrossEntropy>().label_smoothing()) {}
+      : dtype_(context.inputs[Op::logits].dtype),
+        all_(get_rows(context.inputs[Op::logits].shape)),
+        rows_(device, all_.count, context.inputs[Op::logits].shape[-1], context.op_as<Op>().label_smoothing()) {}
 
-  std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(parts_) * sizeof(LossSums) + static_cast<std::size_t>(rows_) * sizeof(float);
-  }
+  std::size_t workspace_bytes() const override { return rows_.workspace_bytes(); }
 
   void run(const KernelArgs& args) override {
-    const MixedLabels labels = get_labels(args.inputs, SoftmaxCrossEntropy::labels, SoftmaxCrossEntropy::mixup_labels);
-    auto* partial = static_cast<LossSums*>(args.workspace);
-    auto* losses = reinterpret_cast<float*>(partial + parts_);
-    const std::int64_t rows = rows_, classes = classes_;
-    visit_floating(logits_.dtype, [&](auto zero) {
-      launch(softmax_loss_kernel<decltype(zero)>, blocks_for(rows * warp), block_threads, device_,
-             static_cast<const decltype(zero)*>(args.inputs[0]), labels, rows, classes, smoothing_,
-             static_cast<float*>(args.outputs[1]), losses);
-    });
-    launch(loss_sums_kernel, static_cast<unsigned>(parts_), block_threads, device_, losses, labels, rows, partial);
-    launch(mean_kernel, 1, block_threads, device_, partial, parts_, static_cast<float*>(args.outputs[0]));
+    const MixedLabels labels = get_labels(args.inputs, Op::labels, Op::mixup_labels);
+    rows_.add(all_, dtype_, args.inputs[Op::logits], labels, static_cast<float*>(args.outputs[1]), args.workspace);
+    rows_.finish(labels, static_cast<float*>(args.outputs[0]), args.workspace);
   }
 
  private:
-  Device& device_;
-  TensorDesc logits_;
-  std::int64_t classes_, rows_;
-  int parts_;
-  float smoothing_;
+  DType dtype_;
+  RowRange all_;
+  SoftmaxLossRows rows_;
 };
 
 class SoftmaxCrossEntropyGradKernel final : public Kernel {
+  using Op = SoftmaxCrossEntropyGrad;
+
  public:
   SoftmaxCrossEntropyGradKernel(const KernelContext& context, Device& device)
-      : device_(device),
-        shape_(context.inputs[0].shape),
-        parts_(count_loss_parts(shape_.count() / shape_[-1])),
-        attributes_(context.op_as<SoftmaxCrossEntropyGrad>().attrs()) {}
+      : dtype_(context.op_as<Op>().attrs().dtype),
+        all_(get_rows(context.inputs[Op::probabilities].shape)),
+        rows_(device, all_.count, context.inputs[Op::probabilities].shape[-1],
+              context.op_as<Op>().attrs().label_smoothing) {}
 
-  std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(parts_) * sizeof(LossSums) + sizeof(BatchFactors);
-  }
+  std::size_t workspace_bytes() const override { return rows_.workspace_bytes(); }
 
   void run(const KernelArgs& args) override {
-    const MixedLabels labels =
-        get_labels(args.inputs, SoftmaxCrossEntropyGrad::labels, SoftmaxCrossEntropyGrad::mixup_labels);
-    auto* partial = static_cast<LossSums*>(args.workspace);
-    auto* factors = reinterpret_cast<BatchFactors*>(partial + parts_);
-    const std::int64_t classes = shape_[-1], rows = shape_.count() / classes;
-    launch(loss_sums_kernel, static_cast<unsigned>(parts_), block_threads, device_, nullptr, labels, rows, partial);
-    launch(factors_kernel, 1, block_threads, device_, labels, partial, parts_, classes,
-           static_cast<const float*>(args.inputs[SoftmaxCrossEntropyGrad::dloss]), factors);
-    visit_floating(attributes_.dtype, [&](auto zero) {
-      launch(softmax_loss_grad_kernel<decltype(zero)>, grid_blocks(device_, rows * classes), block_threads, device_,
-             static_cast<const float*>(args.inputs[0]), labels, rows, classes, attributes_.label_smoothing, factors,
-             static_cast<decltype(zero)*>(args.outputs[0]));
-    });
+    const MixedLabels labels = get_labels(args.inputs, Op::labels, Op::mixup_labels);
+    rows_.start_gradient(labels, static_cast<const float*>(args.inputs[Op::dloss]), args.workspace);
+    rows_.differentiate(all_, static_cast<const float*>(args.inputs[Op::probabilities]), labels, dtype_,
+                        args.outputs[0], args.workspace);
   }
 
  private:
-  Device& device_;
-  Shape shape_;
-  int parts_;
-  SoftmaxCrossEntropyGradAttributes attributes_;
+  DType dtype_;
+  RowRange all_;
+  SoftmaxLossRows rows_;
 };
 
 }  // namespace

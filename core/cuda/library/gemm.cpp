@@ -221,7 +221,7 @@ struct Gemm::Parts {
 
   cublasStatus_t launch(const Operands& operands, const cublasLtMatmulAlgo_t& with, void* workspace,
                         std::size_t bytes) const {
-    const float beta = 0;
+    const float beta = product.adds ? 1 : 0;
     return cublasLtMatmul(device.cublas_lt(), operation.get(), &product.factor, operands.right, a.get(), operands.left,
                           b.get(), &beta, operands.out, d.get(), operands.out, d.get(), &with, workspace, bytes,
                           device.stream());
@@ -268,11 +268,11 @@ struct Gemm::Parts {
   }
 
   std::string problem(const KernelContext& context) const {
-    return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}>{} epilogue={} tf32={}", describe_problem(context),
+    return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}{}>{} epilogue={} tf32={}", describe_problem(context),
                        cublasLtGetVersion(), product.rows, product.columns, product.inner,
                        product.left_transposed ? 't' : 'n', product.right_transposed ? 't' : 'n', product.batch,
-                       to_string(product.in), to_string(product.out), static_cast<int>(product.epilogue),
-                       context.options.tf32);
+                       to_string(product.in), product.adds ? "+" : "", to_string(product.out),
+                       static_cast<int>(product.epilogue), context.options.tf32);
   }
 
   /// False when there is no algorithm.

@@ -31,6 +31,7 @@ struct MatrixProduct {
   std::int64_t batch = 1;
   bool is_slice = false;  // operands lie one behind the other like those of a batch, but are multiplied in turn
   float factor = 1;
+  bool adds = false;  // to what out holds
   Epilogue epilogue = Epilogue::none;
 };
 

@@ -16,8 +16,8 @@ class LanguageModel : public Task {
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
-  /// Logits over a vocabulary are by far the largest value: in training their memory is reused for gradients.
-  bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
+  /// Metrics read the loss alone, so that the logits over a vocabulary, by far the largest value, are never kept.
+  bool reads_outputs(Mode mode) const override { return is_deployed(mode); }
   /// A deployed model generates the continuation of a text.
   bool predicts_samples() const override { return false; }
   bool weighs_targets() const override { return true; }

@@ -10,6 +10,7 @@ class NextItem final : public LanguageModel {
   using LanguageModel::LanguageModel;
 
   std::string_view name() const override { return "next_item"; }
+  bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
 

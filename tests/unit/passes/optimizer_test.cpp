@@ -256,8 +256,9 @@ TEST(Pipeline, DumpsAfterEveryPassInOrder) {
     passes.emplace_back(pass);
   };
   build_training_graph(resnet_graph(18), options);
-  EXPECT_EQ(passes, (std::vector<std::string>{"model", "fuse", "amp", "fuse_casts", "autodiff", "fuse_gradients",
-                                              "fuse_gradient_sums", "fuse_pointwise", "optimizer"}));
+  EXPECT_EQ(passes, (std::vector<std::string>{"model", "fuse", "fuse_output_layer", "amp", "fuse_casts", "autodiff",
+                                              "join_loss_with_gradient", "fuse_gradients", "fuse_gradient_sums",
+                                              "fuse_pointwise", "optimizer"}));
 }
 
 TEST(Pipeline, NamesThePassAfterWhichTheGraphIsBroken) {

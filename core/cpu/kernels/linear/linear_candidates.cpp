@@ -80,6 +80,16 @@ Form preferred_form(const LinearProblem& p) {
   return p.x == DType::bf16 ? Form::matmul : Form::inner_product;
 }
 
+/// dw = dy^T x, or with a residual dw += dy^T x.
+Candidate weight_gradient_by_matmul(const dnnl::engine& engine, const LinearProblem& p, const Epilogue& epilogue) {
+  const Layouts l(p);
+  const memory::desc dy = transposed(p.y, p.rows, p.out);
+  const auto desc = forward_desc<dnnl::matmul>(engine, epilogue_attributes(epilogue), dy, l.x, l.w_stored);
+  return operation<dnnl::matmul>(engine, desc, Form::matmul,
+                                 {{DNNL_ARG_WEIGHTS, 0, p.x, l.x, l.x}, {DNNL_ARG_SRC, 1, p.y, dy, dy}},
+                                 {{DNNL_ARG_DST, 0, p.w, l.w_stored, l.w_stored}});
+}
+
 std::vector<KernelPtr> preferred_first(const LinearProblem& p, std::vector<Candidate> candidates) {
   const Form preferred = preferred_form(p);
   std::stable_partition(candidates.begin(), candidates.end(), [&](const Candidate& c) { return c.form == preferred; });
@@ -170,13 +180,14 @@ std::vector<KernelPtr> linear_grad_weight_candidates(const LinearProblem& p) {
   };
   add_inner_product(l.w_stored, Form::inner_product);
   add_inner_product(matrix(p.w, p.out, p.in, Tag::any), Form::inner_product_packed);
-  try_candidate(candidates, [&] {
-    const memory::desc dy = transposed(p.y, p.rows, p.out);
-    const auto desc = forward_desc<dnnl::matmul>(engine, attributes, dy, l.x, l.w_stored);
-    return operation<dnnl::matmul>(engine, desc, Form::matmul,
-                                   {{DNNL_ARG_WEIGHTS, 0, p.x, l.x, l.x}, {DNNL_ARG_SRC, 1, p.y, dy, dy}},
-                                   {{DNNL_ARG_DST, 0, p.w, l.w_stored, l.w_stored}});
-  });
+  try_candidate(candidates, [&] { return weight_gradient_by_matmul(engine, p, {}); });
+  return preferred_first(p, std::move(candidates));
+}
+
+std::vector<KernelPtr> linear_weight_sum_candidates(const LinearProblem& p) {
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  std::vector<Candidate> candidates;
+  try_candidate(candidates, [&] { return weight_gradient_by_matmul(engine, p, {.residual = true}); });
   return preferred_first(p, std::move(candidates));
 }
 

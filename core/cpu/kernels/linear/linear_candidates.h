@@ -29,5 +29,7 @@ std::vector<KernelPtr> linear_candidates(const LinearProblem& problem, Activatio
 std::vector<KernelPtr> linear_grad_input_candidates(const LinearProblem& problem);
 /// Slots: inputs x, dy; output dw (without bias).
 std::vector<KernelPtr> linear_grad_weight_candidates(const LinearProblem& problem);
+/// Adds dw to what the output holds. Slots: inputs x, dy; output dw, in f32.
+std::vector<KernelPtr> linear_weight_sum_candidates(const LinearProblem& problem);
 
 }  // namespace ptrain::cpu

@@ -39,14 +39,15 @@ class Converted {
 /// cuBLASLt's constraint on the width of the matrix that a GELU saves.
 constexpr std::int64_t saved_columns_multiple = 8;
 
-/// x w^T, w being [N,K].
-MatrixProduct forward_product(const TensorDesc& x, const TensorDesc& w) {
+/// x w^T, w being [N,K], in the dtype of y.
+MatrixProduct forward_product(const TensorDesc& x, const TensorDesc& w, const TensorDesc& y) {
   MatrixProduct product;
   product.inner = w.shape[1];
   product.columns = w.shape[0];
   product.rows = x.count() / product.inner;
   product.right_transposed = true;
-  product.in = product.out = x.dtype;
+  product.in = x.dtype;
+  product.out = y.dtype;
   return product;
 }
 
@@ -71,7 +72,7 @@ class LinearKernel final : public Kernel {
 
  public:
   LinearKernel(const KernelContext& context, Device& device, Epilogue epilogue)
-      : device_(device), product_(forward_product(context.inputs[Op::x], context.inputs[Op::w])) {
+      : device_(device), product_(forward_product(context.inputs[Op::x], context.inputs[Op::w], context.outputs[0])) {
     const LinearAttributes& attributes = context.op_as<Linear>().attrs();
     product_.epilogue = epilogue;
     gemm_ = Gemm::make(context, device, product_);
