@@ -61,6 +61,13 @@ struct EnumNames<Fusion> {
   static constexpr std::array<std::string_view, 3> names{"off", "full", "always"};
 };
 
+/// Which values backward computes again instead of keeping them (passes/recompute.h).
+enum class Recompute { none, block, selective };
+template <>
+struct EnumNames<Recompute> {
+  static constexpr std::array<std::string_view, 3> names{"none", "block", "selective"};
+};
+
 /// Character encoding of a text file. automatic: detected from the bytes (core/data/text/text_encoding.h).
 enum class TextEncoding { automatic, utf8, gb18030, utf16, big5, windows1252 };
 template <>

@@ -220,6 +220,7 @@ struct TrainConfig {
   double ema_decay = 0.0;  // decay of the weights' moving average for evaluation and export; 0: off
   double clip_norm = 0.0;  // global gradient norm; 0: no clipping
   Tristate early_updates = Tristate::automatic;
+  Recompute recompute = Recompute::none;
   std::int64_t accumulate_steps = 1;
   std::int64_t measure_after_steps = 5;  // first steps left out of throughput and latency
   std::int64_t log_every_steps = 10;

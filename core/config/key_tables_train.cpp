@@ -217,6 +217,11 @@ std::vector<Key> step_keys() {
                 "more, which "
                 "saves memory and may cost time; auto: those of 16 MiB and more")
           .no_work(),
+      train_key(
+          "recompute", &TrainConfig::recompute,
+          "compute values again in backward instead of keeping them, bit-identically; block: all within transformer "
+          "and residual blocks, for a third more time; selective: those of cheap ops (norms, activations)")
+          .no_work(),
       train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches per step, whose gradients are summed")
           .between(1, 65536),
       train_key("measure_after_steps", &TrainConfig::measure_after_steps, "first steps left out of the timing")

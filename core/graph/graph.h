@@ -17,10 +17,11 @@ enum class Storage {
   activation,  // made and consumed within a step; the memory plan places it
 };
 
-/// `exchange` nodes are placed among the backward ones; micro-batches whose gradients stay on the rank skip them.
-enum class Pass { forward, backward, exchange, update };
+/// `recompute` nodes, which repeat forward ones, and `exchange` nodes are placed among the backward ones; micro-batches
+/// whose gradients stay on the rank skip the latter.
+enum class Pass { forward, recompute, backward, exchange, update };
 inline const char* phase_name(Pass phase) {
-  constexpr const char* names[]{"forward", "backward", "exchange", "update"};
+  constexpr const char* names[]{"forward", "recompute", "backward", "exchange", "update"};
   return names[static_cast<std::size_t>(phase)];
 }
 

@@ -37,9 +37,10 @@ class GradAllReducePass {
     find_buffers();
     if (!options_.sync_batch_norm) collect_statistics();
     bool waited = false;
+    const std::size_t last_norm = find_last_norm();
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
-      if (node.phase != Pass::forward && statistics_ != no_value && !statistics_started_) {
+      if (i > last_norm && node.phase != Pass::forward && statistics_ != no_value && !statistics_started_) {
         start("exchange.statistics", statistics_, mean_factor(), Pass::exchange);
         statistics_started_ = true;
       }
@@ -66,6 +67,20 @@ class GradAllReducePass {
       if (node.op->type() == "optimizer_update") return node;
     }
     throw std::logic_error("internal error: the graph has no optimizer update");
+  }
+
+  /// The last node before the update that changes state: a norm in training, or one that backward computes again.
+  std::size_t find_last_norm() const {
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      const Node& node = graph_.nodes()[i];
+      if (node.phase == Pass::forward || node.phase == Pass::recompute) {
+        for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+          if (node.op->mutates_input(static_cast<int>(k))) last = i;
+        }
+      }
+    }
+    return last;
   }
 
   bool is_accumulation(const Node& node) const { return node.op->type() == "accumulate"; }

@@ -11,6 +11,7 @@
 #include "core/passes/fuse_output_layer.h"
 #include "core/passes/keep_outputs.h"
 #include "core/passes/pointwise/fuse_pointwise.h"
+#include "core/passes/recompute.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -140,6 +141,10 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   if (options.fusion != Fusion::off) {
     differentiated = fuse_pointwise(differentiated);
     check("fuse_pointwise", differentiated.graph, options);
+  }
+  if (options.recompute != Recompute::none) {
+    differentiated = recompute(differentiated, options.recompute);
+    check("recompute", differentiated.graph, options);
   }
 
   if (options.distribution) require_dense(differentiated);

@@ -33,7 +33,7 @@ Cost step_cost(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.phase > Pass::backward) continue;
     const Cost cost = node.op->cost(graph.input_descs(node), graph.output_descs(node));
-    total.flops += cost.flops;
+    if (node.phase != Pass::recompute) total.flops += cost.flops;  // utilization is that by what the model needs
     total.bytes += cost.bytes;
   }
   return total;

@@ -156,6 +156,7 @@ PipelineOptions training_options(const Config& config, DType automatic) {
   options.groups = parameter_groups(config);
   options.average_decay = static_cast<float>(config.train.ema_decay);
   options.early_updates = early_updates(config);
+  options.recompute = config.train.recompute;
   options.accumulate_steps = static_cast<int>(config.train.accumulate_steps);
   return options;
 }

@@ -225,6 +225,21 @@ class Reports(ProgramTest):
         self.assertEqual(estimate["parameters"], report["model"]["parameters"])
         self.assertEqual(estimate["flops_per_sample"], report["model"]["flops_per_sample"])
 
+    def test_recomputing_takes_the_memory_that_is_planned_and_trains_the_same(self):
+        losses, planned = set(), []
+        for what in ("none", "selective", "block"):
+            key = ("-o", f"train.recompute={what}")
+            self.train(what, "-o", "train.steps=3", *key)
+            losses.add(json.dumps(self.report(what)["loss"]))
+            estimate = json.loads(run("estimate", self.config, "--json", *key).stdout)
+            planned.append(estimate["memory"]["activation_bytes"])
+            self.assertEqual(estimate["flops_per_sample"], self.report(what)["model"]["flops_per_sample"])
+        self.assertEqual(len(losses), 1, losses)
+        self.assertLess(planned[1], planned[0])
+        self.assertLess(planned[2], planned[0])
+        self.assert_one_line_error(run("validate", self.config, "-o", "train.recompute=all"), 2, "train.recompute",
+                                   "selective")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -60,6 +60,7 @@ void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluat
   if (options_.per_op) training_->enable_profile();
   if (options_.numerics) training_->watch_values(&value_watch_.emplace());
   announce_search();
+  note_useless_recompute();
   count_memory();
   figures_.flops_per_sample = cost.flops / static_cast<double>(buckets.front().rows);
   figures_.bytes_per_sample = cost.bytes / static_cast<double>(buckets.front().rows);
@@ -142,6 +143,15 @@ void TrainingPlans::allocate() {
 void TrainingPlans::announce_search() {
   for (const std::string& note : backend_.kernels().search_cache().take_notes()) observer_.on_note(note);
   figures_.search_hash = backend_.kernels().search_cache().hash();
+}
+
+void TrainingPlans::note_useless_recompute() {
+  const Recompute what = options_.step.passes.recompute;
+  const bool repeats = std::ranges::any_of(training_->largest().graph().nodes(),
+                                           [](const Node& node) { return node.phase == Pass::recompute; });
+  if (what == Recompute::none || repeats) return;
+  observer_.on_note(fmt::format("train.recompute: {} changes nothing: {} has no blocks with values to compute again",
+                                enum_name(what), model_.name()));
 }
 
 void TrainingPlans::note_trained(double flops, std::int64_t samples) {

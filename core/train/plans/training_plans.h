@@ -93,6 +93,8 @@ class TrainingPlans {
   }
   void count_memory();
   void announce_search();
+  /// Says so where train.recompute is set and no value is computed again.
+  void note_useless_recompute();
 
   const TrainingPlanOptions options_;
   Backend& backend_;

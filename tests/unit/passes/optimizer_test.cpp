@@ -255,10 +255,11 @@ TEST(Pipeline, DumpsAfterEveryPassInOrder) {
     EXPECT_FALSE(graph.nodes().empty());
     passes.emplace_back(pass);
   };
+  options.recompute = Recompute::block;
   build_training_graph(resnet_graph(18), options);
   EXPECT_EQ(passes, (std::vector<std::string>{"model", "fuse", "fuse_output_layer", "amp", "fuse_casts", "autodiff",
                                               "join_loss_with_gradient", "fuse_gradients", "fuse_gradient_sums",
-                                              "fuse_pointwise", "optimizer"}));
+                                              "fuse_pointwise", "recompute", "optimizer"}));
 }
 
 TEST(Pipeline, NamesThePassAfterWhichTheGraphIsBroken) {
