@@ -19,7 +19,7 @@
 namespace ptrain {
 namespace {
 
-constexpr int laps = 8;  // enough for a 99 % interval
+constexpr int laps = 12;  // for a 99 % interval that one disturbed lap does not widen
 constexpr double lap_seconds = 0.1;
 constexpr std::size_t most_doubtful_links = 8;
 constexpr double rate_unit = 1e9;

@@ -16,8 +16,8 @@ struct RankCheckOptions {
   Progress* progress = nullptr;  // of rank 0
 };
 
-/// Every rank calls it, with the backend of its device. All measure at the same time, in eight laps; where a rank is
-/// slower than the others, in eight more, and it counts as slow if it is so again. So is a link between two ranks,
+/// Every rank calls it, with the backend of its device. All measure at the same time, in twelve laps; where a rank is
+/// slower than the others, in twelve more, and it counts as slow if it is so again. So is a link between two ranks,
 /// which is then measured alone. Returns the same checks on every rank: one for each figure, and one for each slow rank
 /// or link. Throws Error{failed} where a rank cannot write to the folder, and RankFailure naming a rank that hangs and
 /// what it did.

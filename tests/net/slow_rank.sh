@@ -110,6 +110,7 @@ finds_silent_rank() {
       [[ $(readlink "/proc/$candidate/exe") != "$ptrain" ]] || echo "$candidate"
     done)
   done
+  sleep 1
   kill -STOP "$pid"
   local begin=$SECONDS
   wait $checking || true
