@@ -54,7 +54,7 @@ class Written {
   std::string text_;
 };
 
-/// The start of a file of so many tensors and keys.
+/// The start of a file with these numbers of tensors and keys.
 inline Written begin(std::uint64_t tensors, std::uint64_t keys, std::uint32_t version = 3) {
   Written file;
   for (const char letter : {'G', 'G', 'U', 'F'}) file.number(letter);

@@ -12,7 +12,7 @@
 
 namespace ptrain {
 
-/// How a run ended, as RunStatus; or it goes on; or it ended without a word, and left no report.
+/// How a run ended, as RunStatus; or that it is in progress (running), or ended without a report (killed).
 enum class ListedStatus { ok, diverged, oom, interrupted, error, running, killed };
 std::string_view to_string(ListedStatus status);
 

@@ -66,7 +66,7 @@ class Bisect {
       const std::size_t commit = search_.next();
       if (prepare(commit)) measure(commit);
     }
-    const BisectReport report = make_report();
+    BisectReport report = make_report();
     write_document(report, options_.folder / "bisect.json");
     return report;
   }
@@ -130,7 +130,8 @@ class Bisect {
         if (!fs::exists(file)) continue;
         MeasuredRun run;
         run.record = read_run_record(file);
-        kept.emplace(run.record.position, std::pair(commit, std::move(run)));
+        const std::int64_t position = run.record.position;
+        kept.emplace(position, std::pair(commit, std::move(run)));
       }
     }
     for (const auto& [position, run] : kept) {

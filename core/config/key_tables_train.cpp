@@ -220,7 +220,7 @@ std::vector<Key> step_keys() {
       train_key(
           "recompute", &TrainConfig::recompute,
           "compute values again in backward instead of keeping them, bit-identically; block: all within transformer "
-          "and residual blocks, for a third more time; selective: those of cheap ops (norms, activations)")
+          "and residual blocks, for a second forward pass; selective: those of cheap ops (norms, activations)")
           .no_work(),
       train_key("accumulate_steps", &TrainConfig::accumulate_steps, "batches per step, whose gradients are summed")
           .between(1, 65536),

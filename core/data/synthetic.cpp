@@ -204,7 +204,8 @@ class SyntheticParallel : public Dataset {
       return static_cast<std::int32_t>(stream.bits(element) % static_cast<std::uint32_t>(count));
     };
     const int most = info_.max_length - 1, shortest = std::max(1, most / 4);
-    const auto words = static_cast<std::size_t>(shortest + below(0, most - shortest + 1));
+    const std::int32_t count = shortest + below(0, most - shortest + 1);
+    const auto words = static_cast<std::size_t>(count);
     const auto ids = out.at<std::int32_t>(tensor_names::ids), decoder = out.at<std::int32_t>(tensor_names::decoder_ids),
                next = out.at<std::int32_t>(tensor_names::next_tokens);
     std::ranges::fill(ids, 0);

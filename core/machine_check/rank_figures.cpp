@@ -61,10 +61,10 @@ std::vector<RankDistance> find_slow_ranks(const RankFigure& figure) {
   return slow;
 }
 
-RankFigure combine_links(const std::vector<LinkSample>& samples, int ranks, int laps) {
+RankFigure combine_links(const std::vector<LinkSample>& samples, int ranks, int lap_count) {
   constexpr double part = 0.75;
   std::vector<std::vector<std::vector<double>>> rates(
-      static_cast<std::size_t>(laps), std::vector<std::vector<double>>(static_cast<std::size_t>(ranks)));
+      static_cast<std::size_t>(lap_count), std::vector<std::vector<double>>(static_cast<std::size_t>(ranks)));
   for (const LinkSample& sample : samples) {
     auto& lap = rates[static_cast<std::size_t>(sample.lap)];
     for (const int rank : {sample.first, sample.second}) lap[static_cast<std::size_t>(rank)].push_back(sample.rate);

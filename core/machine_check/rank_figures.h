@@ -39,7 +39,7 @@ struct LinkSample {
 
 /// What the links of each rank reach in each lap: the upper quartile of its exchanges' rates. A slow link of one rank
 /// slows all its own exchanges, and few of each other rank's. `what`, unit and tolerance are left to the caller.
-RankFigure combine_links(const std::vector<LinkSample>& samples, int ranks, int laps);
+RankFigure combine_links(const std::vector<LinkSample>& samples, int ranks, int lap_count);
 
 /// A link between two ranks that is slower than both ranks' links are.
 struct LinkDistance {

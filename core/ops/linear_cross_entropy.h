@@ -65,10 +65,10 @@ class LinearCrossEntropyGrad final : public OpWith<LinearCrossEntropyGradAttribu
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// Rows of a chunk for so many rows: an eighth of them, but at least 256, rounded up to chunk_rows_multiple. Each chunk
-/// reads the weights twice, and reads and writes their gradient: with R rows, 6 R operations for about 16 bytes. From
-/// 256 rows on the products are bound by arithmetic on processors; GPUs need four times as many, which only batches
-/// that fill them have.
+/// Rows of a chunk for that number of rows: an eighth of them, but at least 256, rounded up to chunk_rows_multiple.
+/// Each chunk reads the weights twice, and reads and writes their gradient: with R rows, 6 R operations for about 16
+/// bytes. From 256 rows on the products are bound by arithmetic on processors; GPUs need four times as many, which only
+/// batches that fill them have.
 std::int64_t choose_chunk_rows(std::int64_t rows);
 
 }  // namespace ptrain

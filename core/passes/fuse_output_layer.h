@@ -11,7 +11,7 @@ namespace ptrain {
 Graph fuse_output_layer(const Graph& graph);
 
 /// The gradient of linear_cross_entropy computes the loss too: drops the op that computes it in the forward pass, so
-/// that the logits are computed once a step. What reads the loss moves behind the gradient, into the backward pass. Ops
+/// that the logits are computed once a step. What reads the loss moves after the gradient, into the backward pass. Ops
 /// whose gradient depends on the loss stay as they are.
 Differentiated join_loss_with_gradient(const Differentiated& differentiated);
 

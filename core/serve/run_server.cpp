@@ -143,7 +143,7 @@ class RunServer {
     }
   }
 
-  /// A folder's name without a slash behind it: links on its page would be of the folder above.
+  /// A folder's name without a slash after it: links on its page would be of the folder above.
   void redirect_or_refuse(RunSite::Place place, const std::string& file, httplib::Response& response) {
     place.push_back(file);
     if (!site_.make_page(place)) return refuse(response, 404, "no run is there");

@@ -56,7 +56,7 @@ std::string make_overlay(const Dataset& data, const Prediction& one) {
   const ImageSize frame = data.info().image_size;
   const HostTensor* const placements = sample.find(tensor_names::placements);
   const ImageSize filled = placements == nullptr ? frame : read_placement(placements->row<float>(0)).filled_size(frame);
-  const int step = 1 + (filled.width - 1) / most_width;  // only every so many pixels
+  const int step = 1 + (filled.width - 1) / most_width;  // one of `step` pixels each way
   const int width = (filled.width + step - 1) / step, height = (filled.height + step - 1) / step;
   const auto image = sample.values<std::uint8_t>(tensor_names::images);
   const auto labels = sample.values<std::int32_t>(tensor_names::masks);

@@ -181,7 +181,7 @@ def report(run):
 def metrics(run):
     """What a run logged, a dict for each step and evaluation (`ptrain schema metrics`)."""
     lines = (pathlib.Path(run) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.endswith("}")]  # the last line of a run that goes on may be a part
+    return [json.loads(line) for line in lines if line.endswith("}")]  # the last line of a run in progress may be a part
 
 
 def main():

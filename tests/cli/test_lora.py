@@ -82,7 +82,7 @@ class Lora(ProgramTest):
             "not written: the logits of the merged weights are off by", "--max-logit-error")
         self.assertFalse((self.folder / "no/model.json").exists())
 
-        # From the adapter, training goes on where it ended.
+        # From the adapter, training continues where it ended.
         self.done(self.adapt("again", "-o", f"model.lora.weights={self.folder}/adapter", "-o", "train.steps=1",
                              "-o", "train.log_every_steps=1"))
         self.done(self.train("whole", "-o", f"model.weights={self.folder}/lora", "-o", "model.lora.rank=4", "-o",

@@ -42,7 +42,7 @@ def find_step(content):
 
 class RunPages(ProgramTest):
     def start_run(self, name, steps=10000000):
-        """A run that has logged a step and goes on."""
+        """A run in progress that has logged a step."""
         folder = self.folder / "runs" / name
         process = subprocess.Popen([BINARY, "run", self.config, "--out", folder, "-q", "-o", f"train.steps={steps}",
                                     "-o", "eval.every_epochs=0", "-o", "eval.every_steps=50"])

@@ -34,7 +34,7 @@ bool is_plain(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == name.npos && name.find('\0') == name.npos;
 }
 
-/// The page of so many folders above.
+/// A link to the page `levels` folders above.
 std::string link_up(std::size_t levels) {
   std::string link;
   for (std::size_t i = 0; i < levels; ++i) link += "../";
@@ -74,7 +74,7 @@ bool RunSite::Run::update() {
   return true;
 }
 
-RunSite::RunSite(fs::path root) : root_(fs::absolute(root / ".").lexically_normal().parent_path()) {
+RunSite::RunSite(const fs::path& root) : root_(fs::absolute(root / ".").lexically_normal().parent_path()) {
   if (!fs::is_directory(root)) fail("{}: no such folder; expected one with runs", root.string());
   update();
   if (runs_.empty() && sweeps_.empty()) fail("{}: contains no run", root.string());

@@ -22,7 +22,7 @@ namespace ptrain {
 class RunSite {
  public:
   /// Throws Error{failed} if there is no such folder, or no run in it.
-  explicit RunSite(std::filesystem::path root);
+  explicit RunSite(const std::filesystem::path& root);
 
   /// Names of folders from the root down; none: the root.
   using Place = std::vector<std::string>;

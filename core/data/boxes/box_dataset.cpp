@@ -103,7 +103,8 @@ class BoxDataset final : public Dataset {
   void refuse_relative_boxes(const std::string& place) const {
     bool any = false;
     for (const AnnotatedImage& image : images_) {
-      for (const auto& [x, y, w, h] : image.objects | std::views::transform(&AnnotatedObject::box)) {
+      for (const AnnotatedObject& object : image.objects) {
+        const auto& [x, y, w, h] = object.box;
         if (w <= 0 || h <= 0) continue;
         if (x + w > 1 || y + h > 1) return;
         any = true;

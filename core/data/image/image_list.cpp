@@ -46,7 +46,7 @@ bool holds_classes(const fs::path& root) {
 
 fs::path split_directory(const fs::path& root, Split split) {
   if (!fs::is_directory(root)) fail("{}: no such directory", root.string());
-  const fs::path found = split == Split::train ? find_training_folder(root) : find_split(root, split);
+  fs::path found = split == Split::train ? find_training_folder(root) : find_split(root, split);
   if (!found.empty()) return found;
   if (holds_cifar(root)) {
     fail("{}: holds CIFAR's binary form, which data.source cifar reads, and no folders of images", root.string());

@@ -75,7 +75,7 @@ PTRAIN_HD_INLINE void begin_recurrent_step(const RecurrentStep& s, std::int64_t 
   if (s.previous_cell != nullptr) s.previous_cell[i] = fresh || s.last_cell == nullptr ? 0.0f : s.last_cell[i];
 }
 
-/// The gradient that goes on to the step before.
+/// The gradient of the previous step.
 PTRAIN_HD_INLINE void end_recurrent_gradient_step(const RecurrentGradientStep& s, std::int64_t n, std::int64_t j) {
   const std::int64_t i = n * s.units + j;
   const bool fresh = s.bounds.is_start(n);

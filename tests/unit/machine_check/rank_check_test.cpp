@@ -2,8 +2,8 @@
 #include "core/machine_check/rank_check.h"
 
 #include "core/cpu/cpu_backend.h"
-#include "tests/unit/comm/run_ranks.h"
 #include "tests/temporary_directory.h"
+#include "tests/unit/comm/run_ranks.h"
 
 #include <gtest/gtest.h>
 
