@@ -87,7 +87,8 @@ class RankCheck {
         product_(make_product(backend, DType::f32, product_sizes.at(choose_size()), {})),
         addition_(make_addition(backend, addition_count, {})),
         mine_(exchange_bytes, std::byte{1}),
-        theirs_(exchange_bytes) {}
+        theirs_(exchange_bytes),
+        rounds_per_lap_(choose_rounds_per_lap()) {}
 
   std::vector<Check> run() {
     const Pass first = measure();
@@ -187,7 +188,7 @@ class RankCheck {
   }
 
   void measure_links(Pass& pass) {
-    const std::int64_t rounds = choose_rounds_per_lap();
+    const std::int64_t rounds = rounds_per_lap_;
     for (int lap = 0; lap < laps; ++lap) {
       begin("exchanging with other ranks", lap);
       std::vector<double> mine;
@@ -332,6 +333,7 @@ class RankCheck {
   const int rank_, ranks_;
   std::unique_ptr<BenchmarkOp> product_, addition_;
   std::vector<std::byte> mine_, theirs_;
+  const std::int64_t rounds_per_lap_;  // once, so that both passes have exchanges of the same pairs
 };
 
 }  // namespace
