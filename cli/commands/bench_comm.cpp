@@ -61,13 +61,7 @@ void measure(const CommOptions& options, Communicator& communicator) {
 
 void bench_comm(const CommOptions& options) {
   if (options.from > options.to) fail_usage("--from: {} bytes exceed --to {}", options.from, options.to);
-  LoadedConfig loaded;
-  loaded.config.dist.ranks = options.ranks;
-  loaded.origins["dist.ranks"] = "default";
-  on_every_rank(loaded, [&](const LoadedConfig&, Communicator* communicator) {
-    if (communicator == nullptr) fail_usage("--ranks: expected at least 2, one rank exchanges nothing");
-    measure(options, *communicator);
-  });
+  on_ranks(options.ranks, [&](Communicator& communicator) { measure(options, communicator); });
 }
 
 }  // namespace

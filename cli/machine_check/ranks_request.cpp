@@ -10,20 +10,16 @@
 namespace ptrain {
 
 void compare_all_ranks(const RanksRequest& request, bool as_json) {
-  LoadedConfig loaded;
-  loaded.config.dist.ranks = request.ranks;
-  loaded.origins["dist.ranks"] = "default";
-  on_every_rank(loaded, [&](const LoadedConfig&, Communicator* communicator) {
-    if (communicator == nullptr) fail_usage("--ranks: expected at least 2, or a launcher such as mpirun");
+  on_ranks(request.ranks, [&](Communicator& communicator) {
     const DeviceKind device = cuda::unavailable_reason().empty() ? DeviceKind::cuda : DeviceKind::cpu;
-    const auto backend = make_backend({device, {}}, communicator->local_rank());
-    const bool is_first = communicator->rank() == 0;
+    const auto backend = make_backend({device, {}}, communicator.local_rank());
+    const bool is_first = communicator.rank() == 0;
     const auto progress = make_progress(is_first ? ProgressStyle::automatic : ProgressStyle::none, 1);
     CheckReport report;
     report.time = utc_time();
-    report.add(check_ranks(*communicator, *backend, {.folder = request.disk, .progress = progress.get()}));
+    report.add(check_ranks(communicator, *backend, {.folder = request.disk, .progress = progress.get()}));
     progress->finish();
-    communicator->close();
+    communicator.close();
     if (is_first) finish_checks(report, as_json);
   });
 }

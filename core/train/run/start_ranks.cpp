@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <vector>
 
 namespace ptrain {
@@ -145,6 +144,16 @@ void on_every_rank(const LoadedConfig& loaded, const RankWork& work) {
   if (!alone && !threads_only) return run_as_process(loaded, *launch, work);
   if (config.dist.ranks > 1) return run_as_threads(loaded, work);
   work(with_threads(loaded, threads_of_all(config.threads)), nullptr);
+}
+
+void on_ranks(std::int64_t ranks, const std::function<void(Communicator&)>& work) {
+  LoadedConfig loaded;
+  loaded.config.dist.ranks = ranks;
+  loaded.origins["dist.ranks"] = "default";
+  on_every_rank(loaded, [&](const LoadedConfig&, Communicator* communicator) {
+    if (communicator == nullptr) fail_usage("--ranks: expected at least 2, one rank exchanges nothing");
+    work(*communicator);
+  });
 }
 
 }  // namespace ptrain

@@ -22,4 +22,8 @@ using RankWork = std::function<void(const LoadedConfig&, Communicator*)>;
 /// Throws Error{usage} when launcher and configuration disagree.
 void on_every_rank(const LoadedConfig& loaded, const RankWork& work);
 
+/// The same without a configuration, for the option --ranks: `ranks` threads, or the processes that a launcher started.
+/// Throws Error{usage} for a single rank.
+void on_ranks(std::int64_t ranks, const std::function<void(Communicator&)>& work);
+
 }  // namespace ptrain
