@@ -93,27 +93,27 @@ void save(const BaselineOptions& options) {
              runs.suite->machine.name, record.measured.text());
 }
 
-/// Labels of the baselines in a folder, as --name takes them; the unnamed one is "baseline".
-std::vector<std::string> list_labels(const std::string& folder) {
-  std::vector<std::string> labels;
+/// Names of the baselines in a folder, as --name takes them; the unnamed one is "baseline".
+std::vector<std::string> list_names(const std::string& folder) {
+  std::vector<std::string> names;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const fs::path file = entry.path() / baseline_file;
-    if (fs::exists(file)) labels.push_back(read_document<BaselineRecord>(file).label);
+    if (fs::exists(file)) names.push_back(read_document<BaselineRecord>(file).label);
   }
-  std::sort(labels.begin(), labels.end());
-  return labels;
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
-/// Throws Error{usage} with the labels that exist where there is no baseline of that name.
+/// Throws Error{usage} with the names that exist where there is no baseline of that name.
 void require_baseline(const BaselineOptions& options) {
   if (fs::exists(options.kept())) return;
-  const std::vector<std::string> labels = list_labels(options.folder);
-  if (labels.empty()) {
+  const std::vector<std::string> names = list_names(options.folder);
+  if (names.empty()) {
     fail("{}: no such baseline (create it with ptrain baseline save)", options.kept().string());
   }
-  fail_usage("{}: no such baseline{} (there {}: {})", options.kept().string(), did_you_mean(options.name, labels),
-             labels.size() == 1 ? "is" : "are", fmt::join(labels, ", "));
+  fail_usage("{}: no such baseline{} (there {}: {})", options.kept().string(), did_you_mean(options.name, names),
+             names.size() == 1 ? "is" : "are", fmt::join(names, ", "));
 }
 
 void check(const BaselineOptions& options) {
@@ -133,7 +133,7 @@ void check(const BaselineOptions& options) {
 
 void add_common(CLI::App& command, BaselineOptions& options) {
   command.add_option("DIR", options.folder, "folder of a benchmark's records")->required();
-  command.add_option("--name", options.name, "label, for several baselines: DIR/baseline-NAME");
+  command.add_option("--name", options.name, "name, for several baselines: DIR/baseline-NAME");
 }
 
 }  // namespace

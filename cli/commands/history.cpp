@@ -62,7 +62,7 @@ void add_history_command(CLI::App& program) {
   command->add_option("--out", options->out, "file to write; default: standard output");
   command->add_flag("--fail-on-regression", options->fails_on_regression,
                     "exit code 4 if the newest change of a series is a regression, 5 if all are too short");
-  command->add_option("--since", options->rule.since, "label of a baseline: earlier changes are not regressions");
+  command->add_option("--since", options->rule.since, "name of a baseline: earlier changes are not regressions");
   command->add_option("--threshold", options->rule.threshold_percent, "tolerated change of speed and memory in percent")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 100.0));

@@ -39,8 +39,9 @@ int burn_in_machine(const BurnInRequest& request, CheckReport& report) {
   options.drift_percent = request.drift_percent;
   options.stopped = [] { return SignalGuard::received() != 0; };
   const auto progress = make_progress(ProgressStyle::automatic, static_cast<std::int64_t>(100 * options.seconds));
-  progress->message(fmt::format("{} under load for {:.0f} s, to {}", gpu ? fmt::format("{} GPUs", devices) : "the CPU",
-                                options.seconds, end_time(options.seconds)));
+  progress->print_line(fmt::format("{} under load for {:.0f} s, to {}",
+                                   gpu ? fmt::format("{} GPUs", devices) : "the CPU", options.seconds,
+                                   end_time(options.seconds)));
   progress->begin(0);
   std::vector<Outcome> outcomes(devices);
   const auto work = [&](std::size_t i) {

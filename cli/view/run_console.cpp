@@ -33,8 +33,8 @@ RunConsole::RunConsole(const Config& config, const ConsoleOptions& console, Rank
                     console.progress() == ProgressStyle::none) {}
 
 void RunConsole::on_start(const RunResult& prepared) {
-  progress_->message(fmt::format("{} parameters, {:.2f} GFLOP per sample, {} MiB planned", prepared.parameters,
-                                 prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
+  progress_->print_line(fmt::format("{} parameters, {:.2f} GFLOP per sample, {} MiB planned", prepared.parameters,
+                                    prepared.flops_per_sample * 1e-9, prepared.planned_peak_bytes >> 20));
   event("start", {{"parameters", prepared.parameters},
                   {"flops_per_sample", prepared.flops_per_sample},
                   {"planned_peak_bytes", prepared.planned_peak_bytes},
@@ -56,29 +56,29 @@ void RunConsole::on_step(const Step& s) {
   update.samples_per_second = static_cast<double>(samples_) / seconds_;
   update.reader_share = reader_seconds_ / seconds_;
   if (s.loss_scale > 0) update.loss_scale = s.loss_scale;
-  progress_->step(update);
+  progress_->show_step(update);
 }
 
 void RunConsole::on_eval(const EvalResult& r) {
   const Evaluation& evaluation = r.evaluation;
   const std::string loss = r.loss ? fmt::format(", loss {:.4f}", *r.loss) : std::string();
-  progress_->message(fmt::format("evaluation after step {}: {}{}, {} in {:.1f} s{}", r.step, evaluation.text(), loss,
-                                 counted(evaluation.eval_samples, "sample"), r.seconds,
-                                 evaluation.text_of_others(MetricView::brief)));
+  progress_->print_line(fmt::format("evaluation after step {}: {}{}, {} in {:.1f} s{}", r.step, evaluation.text(), loss,
+                                    counted(evaluation.eval_samples, "sample"), r.seconds,
+                                    evaluation.text_of_others(MetricView::brief)));
 }
 
 void RunConsole::on_activity(std::string_view what, std::int64_t done, std::int64_t total) {
-  progress_->activity(what, done, total);
+  progress_->show_activity(what, done, total);
 }
 
 void RunConsole::on_note(const std::string& line) {
   event("note", {{"text", line}});
   if (prints_notes_) return print_error_line(line);  // notes are not progress output
-  progress_->message(line);
+  progress_->print_line(line);
 }
 
 void RunConsole::on_detail(const std::string& line) {
-  if (console_.verbosity() == Verbosity::verbose) progress_->message(line);
+  if (console_.verbosity() == Verbosity::verbose) progress_->print_line(line);
 }
 
 void RunConsole::on_line(std::string_view kind, const MetricsLine& line) { event(kind, to_json(line)); }

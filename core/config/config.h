@@ -98,7 +98,7 @@ struct SplitConfig {
 
 /// Class weights in the training loss: given ones, or inverse frequency.
 struct ClassWeights {
-  static constexpr const char* word = "balanced";
+  static constexpr const char* list_alternative = "balanced";
 
   bool balanced = false;
   std::vector<double> given;

@@ -12,9 +12,9 @@ namespace ptrain {
 std::optional<DeviceChoice> device_from_name(std::string_view name) {
   const std::string word = lower_case(name);
   if (const auto kind = choice_from_name<DeviceKind>(word)) return DeviceChoice{*kind, {}};
-  if (!word.starts_with(fmt::format("{}:", DeviceChoice::numbered))) return std::nullopt;
+  if (!word.starts_with(fmt::format("{}:", DeviceChoice::numbered_choice))) return std::nullopt;
   constexpr int most = 1023;
-  const char *begin = word.data() + DeviceChoice::numbered.size() + 1, *end = word.data() + word.size();
+  const char *begin = word.data() + DeviceChoice::numbered_choice.size() + 1, *end = word.data() + word.size();
   int gpu = 0;
   const auto [rest, error] = std::from_chars(begin, end, gpu);
   if (error != std::errc{} || rest != end || *begin == '-' || gpu > most) return std::nullopt;
@@ -29,7 +29,7 @@ std::string to_string(const DeviceChoice& device) {
 DeviceChoice device_of_option(std::string_view option, std::string_view name) {
   if (const auto device = device_from_name(name)) return *device;
   fail_usage("{}: expected {}|{}:N, got \"{}\"", option, fmt::join(EnumNames<DeviceKind>::names, "|"),
-             DeviceChoice::numbered, name);
+             DeviceChoice::numbered_choice, name);
 }
 
 }  // namespace ptrain

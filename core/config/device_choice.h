@@ -16,7 +16,7 @@ struct EnumNames<DeviceKind> {
 };
 
 struct DeviceChoice {
-  static constexpr std::string_view numbered =
+  static constexpr std::string_view numbered_choice =
       EnumNames<DeviceKind>::names[static_cast<std::size_t>(DeviceKind::cuda)];  // a number may follow
 
   DeviceKind kind = DeviceKind::automatic;

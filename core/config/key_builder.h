@@ -95,7 +95,7 @@ Key make_key(std::string name, std::string help, Path... path) {
     };
   } else if constexpr (std::is_same_v<T, DeviceChoice>) {
     key.choices.assign(EnumNames<DeviceKind>::names.begin(), EnumNames<DeviceKind>::names.end());
-    key.numbered = DeviceChoice::numbered;
+    key.numbered_choice = DeviceChoice::numbered_choice;
     key.get = [=](const Config& config) { return nlohmann::json(to_string(reach(config, path...))); };
     key.set = [=](Config& config, const nlohmann::json& value) {
       reach(config, path...) = device_from_name(value.get<std::string>()).value();
@@ -111,10 +111,10 @@ Key make_key(std::string name, std::string help, Path... path) {
       reach(config, path...) = image_sizes_from_json(value);
     };
   } else if constexpr (std::is_same_v<T, ClassWeights>) {
-    key.word = T::word;
+    key.list_alternative = T::list_alternative;
     key.get = [=](const Config& config) {
       const T& weights = reach(config, path...);
-      return weights.balanced ? nlohmann::json(T::word) : nlohmann::json(weights.given);
+      return weights.balanced ? nlohmann::json(T::list_alternative) : nlohmann::json(weights.given);
     };
     key.set = [=](Config& config, const nlohmann::json& value) {
       const bool balanced = value.is_string();

@@ -124,7 +124,7 @@ std::string describe_range(const Key& key) {
 }  // namespace
 
 std::string describe(const Key& key) {
-  const std::string word = key.word.empty() ? "" : key.word + " or ";
+  const std::string word = key.list_alternative.empty() ? "" : key.list_alternative + " or ";
   switch (key.type) {
     case KeyType::boolean:
       return "true or false";
@@ -136,7 +136,7 @@ std::string describe(const Key& key) {
       return "a text";
     case KeyType::choice:
       return fmt::format("one of {}{}", fmt::join(key.choices, "|"),
-                         key.numbered.empty() ? "" : fmt::format("|{}:N", key.numbered));
+                         key.numbered_choice.empty() ? "" : fmt::format("|{}:N", key.numbered_choice));
     case KeyType::image_size:
       return fmt::format("an integer{}, or HEIGHTxWIDTH of such", describe_range(key));
     case KeyType::text_list:

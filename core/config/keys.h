@@ -42,8 +42,8 @@ struct Key {
   bool exclusive_minimum = false;
   bool exclusive_maximum = false;
   std::vector<std::string> choices;                              // of a choice, or of each list item
-  std::string word;                                              // a word that a list key accepts instead of a list
-  std::string numbered;                                          // the choice that may be followed by a number: cuda:1
+  std::string list_alternative;                                  // a word that a list key accepts instead of a list
+  std::string numbered_choice;                                   // the choice that may be followed by a number: cuda:1
   std::vector<std::pair<std::string, std::string>> other_names;  // aliases of a choice, in lower case
   std::string environment;                                       // variable that sets it
   bool required = false;

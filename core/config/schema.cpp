@@ -79,7 +79,7 @@ json make_key_schema(const Key& key) {
         std::string names;
         for (const std::string& name : list_names(key))
           names += (names.empty() ? "" : "|") + make_case_insensitive_pattern(name);
-        if (!key.numbered.empty()) names += "|" + make_case_insensitive_pattern(key.numbered) + ":[0-9]+";
+        if (!key.numbered_choice.empty()) names += "|" + make_case_insensitive_pattern(key.numbered_choice) + ":[0-9]+";
         schema["anyOf"].push_back({{"type", "string"}, {"pattern", "^(" + names + ")$"}});
       }
       break;
@@ -105,9 +105,9 @@ json make_key_schema(const Key& key) {
   const bool list = !item.empty();
   add_range(list ? item : schema, key);
   if (list) schema.update({{"type", "array"}, {"items", item}});
-  if (!key.word.empty()) {
+  if (!key.list_alternative.empty()) {
     schema["type"] = {"array", "string"};
-    schema["pattern"] = "^" + key.word + "$";
+    schema["pattern"] = "^" + key.list_alternative + "$";
   }
   return schema;
 }

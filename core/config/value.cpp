@@ -97,7 +97,8 @@ std::string read_choice(const Target& target, const YamlValue& value) {
   for (const auto& [other, choice] : target.key.other_names) {
     if (other == word) return choice;
   }
-  if (const auto device = device_from_name(word); device && !target.key.numbered.empty()) return to_string(*device);
+  if (const auto device = device_from_name(word); device && !target.key.numbered_choice.empty())
+    return to_string(*device);
   target.reject(shown(value.text));
 }
 
@@ -237,7 +238,8 @@ nlohmann::json check_value(const Key& key, const YamlValue& value, std::string_v
   if (key.type == KeyType::image_size && value.kind == YamlValue::Kind::list) return read_size_pair(target, value);
   if (!is_list(key.type)) return read_scalar(target, value, key.type);
   const bool is_scalar = value.kind == YamlValue::Kind::scalar;
-  if (is_scalar && !key.word.empty() && lower_case(value.text) == key.word) return key.word;
+  if (is_scalar && !key.list_alternative.empty() && lower_case(value.text) == key.list_alternative)
+    return key.list_alternative;
   if (value.kind != YamlValue::Kind::list) {
     target.reject(value.kind == YamlValue::Kind::scalar ? shown(value.text) : std::string(name_kind(value)));
   }
@@ -253,7 +255,7 @@ nlohmann::json check_text(const Key& key, std::string_view text, std::string_vie
   const bool is_pair = key.type == KeyType::image_size && text.starts_with('[');
   if (!is_list(key.type) && !is_pair) return check_value(key, make_scalar(text), where);
   text = trim(text);
-  if (!key.word.empty() && lower_case(text) == key.word) return key.word;
+  if (!key.list_alternative.empty() && lower_case(text) == key.list_alternative) return key.list_alternative;
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trim(text.substr(1, text.size() - 2));
   YamlValue list;
   list.kind = YamlValue::Kind::list;

@@ -143,7 +143,7 @@ class RankCheck {
   void begin(const char* action, int lap) {
     communicator_.note(action, lap + 1);
     communicator_.barrier();
-    if (options_.progress != nullptr) options_.progress->activity(action, lap, laps);
+    if (options_.progress != nullptr) options_.progress->show_activity(action, lap, laps);
   }
 
   Pass measure() {

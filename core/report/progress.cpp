@@ -77,11 +77,11 @@ class Bar : public Progress {
     const double eta = eta_.seconds(done, total);
     if (is_due(done == total)) draw(done, total, line(eta));
   }
-  void activity(std::string_view what, std::int64_t done, std::int64_t total) override {
+  void show_activity(std::string_view what, std::int64_t done, std::int64_t total) override {
     const std::string line = activity_.line(what, done, total);
     if (is_due(done == 0)) draw(done, total, line);
   }
-  void message(std::string_view line) override { put(fmt::format("{}{}\n", open_ ? "\r\x1b[K" : "", line)); }
+  void print_line(std::string_view line) override { put(fmt::format("{}{}\n", open_ ? "\r\x1b[K" : "", line)); }
   void finish() override {
     if (open_) put("\n");
     open_ = false;
@@ -147,11 +147,11 @@ class Plain : public Progress {
     last_ = done;
     if (done / every_ > before / every_ || done == total || silent_too_long()) print(line(eta));
   }
-  void activity(std::string_view what, std::int64_t done, std::int64_t total) override {
+  void show_activity(std::string_view what, std::int64_t done, std::int64_t total) override {
     const std::string line = activity_.line(what, done, total);
     if (silent_too_long()) print(line);
   }
-  void message(std::string_view line) override {
+  void print_line(std::string_view line) override {
     std::fputs(fmt::format("{}\n", line).c_str(), stream_);
     std::fflush(stream_);
   }
@@ -163,7 +163,7 @@ class Plain : public Progress {
 
   bool silent_too_long() const { return clock_() - shown_ >= (spoke_ ? long_silence : first_silence); }
   void print(std::string_view line) {
-    message(line);
+    print_line(line);
     spoke_ = true;
     shown_ = clock_();
   }
@@ -182,8 +182,8 @@ class Plain : public Progress {
 class Silent : public Progress {
  public:
   void show(std::int64_t, std::int64_t, const Line&) override {}
-  void activity(std::string_view, std::int64_t, std::int64_t) override {}
-  void message(std::string_view) override {}
+  void show_activity(std::string_view, std::int64_t, std::int64_t) override {}
+  void print_line(std::string_view) override {}
   void finish() override {}
 
  private:

@@ -54,15 +54,15 @@ class Progress {
   /// Called whenever `done` has grown. bar shows a few lines per second; plain shows one each time `done` passes a
   /// multiple of `every`, after five seconds (later sixty) of silence, and when all is done.
   virtual void show(std::int64_t done, std::int64_t total, const Line& line) = 0;
-  void step(const ProgressUpdate& update) {
+  void show_step(const ProgressUpdate& update) {
     show(update.step, update.total_steps,
          [&](double eta_seconds) { return progress_line(update, eta_seconds, columns()); });
   }
   /// Progress of work other than steps, "evaluating 512/10000  ETA 0:12"; `total` 0: unknown. In plain style only after
   /// as much silence as in show().
-  virtual void activity(std::string_view what, std::int64_t done, std::int64_t total) = 0;
+  virtual void show_activity(std::string_view what, std::int64_t done, std::int64_t total) = 0;
   /// A permanent line: an evaluation's result, a warning.
-  virtual void message(std::string_view line) = 0;
+  virtual void print_line(std::string_view line) = 0;
   /// Ends the redrawn line.
   virtual void finish() = 0;
 

@@ -63,7 +63,7 @@ class History(ProgramTest):
                      "driver was 550.1, is 550.2"):
             self.assertIn(part, line)
         self.assertEqual(self.history("--fail-on-regression", "--since", "v15").returncode, 0)
-        self.assert_one_line_error(self.history("--since", "v200"), 2, 'no baseline is labelled "v200"')
+        self.assert_one_line_error(self.history("--since", "v200"), 2, 'no baseline is named "v200"')
 
     def test_steps_that_stall_are_a_regression(self):
         for day in range(24):

@@ -335,7 +335,7 @@ std::string find_time(std::span<const SavedSweep> sweeps, const std::string& lab
     if (sweep.record.label == label) return sweep.record.measured.first;
     labels.push_back(sweep.record.label);
   }
-  fail_usage("--since: no baseline is labelled {}{}", shown(label), did_you_mean(label, labels));
+  fail_usage("--since: no baseline is named {}{}", shown(label), did_you_mean(label, labels));
 }
 
 }  // namespace

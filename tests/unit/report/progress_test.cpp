@@ -25,8 +25,8 @@ std::string written_to(std::FILE* file) {
 std::string get_output(ProgressStyle style, std::int64_t every, std::int64_t steps) {
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(style, every, file);
-  for (std::int64_t step = 1; step <= steps; ++step) progress->step({step, steps, 0.5, 1.25, 0.1, 812, 0.03, {}});
-  progress->message("top1 0.91");
+  for (std::int64_t step = 1; step <= steps; ++step) progress->show_step({step, steps, 0.5, 1.25, 0.1, 812, 0.03, {}});
+  progress->print_line("top1 0.91");
   progress->finish();
   return written_to(file);
 }
@@ -51,18 +51,18 @@ TEST(Progress, WorkBesideStepsIsShownWhereItIsLong) {
   double now = 0;
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(ProgressStyle::plain, 10, file, [&] { return now; });
-  for (std::int64_t done = 1; done <= 10; ++done, now += 2) progress->activity("evaluating", done * 100, 1000);
-  progress->activity("measuring", 0, 0);
+  for (std::int64_t done = 1; done <= 10; ++done, now += 2) progress->show_activity("evaluating", done * 100, 1000);
+  progress->show_activity("measuring", 0, 0);
   now += 60;
-  progress->activity("choosing fusions", 7, 0);
+  progress->show_activity("choosing fusions", 7, 0);
   EXPECT_EQ(written_to(file), "evaluating 400/1000  ETA 12 s\nchoosing fusions 7\n");
 }
 
 TEST(Progress, WorkBesideStepsIsDrawnInTheBarsPlace) {
   std::FILE* file = std::tmpfile();
   const auto progress = make_progress(ProgressStyle::bar, 10, file);
-  progress->activity("measuring the device", 0, 0);
-  progress->message("done");
+  progress->show_activity("measuring the device", 0, 0);
+  progress->print_line("done");
   EXPECT_EQ(written_to(file), "\rmeasuring the device\x1b[K\r\x1b[Kdone\n");
 }
 
