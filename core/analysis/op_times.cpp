@@ -9,13 +9,10 @@
 #include <span>
 
 namespace ptrain {
-namespace {
 
 double milliseconds_of_call(const KernelReport& kernel) {
-  return kernel.milliseconds / static_cast<double>(kernel.calls);
+  return kernel.calls == 0 ? 0 : kernel.milliseconds / static_cast<double>(kernel.calls);
 }
-
-}  // namespace
 
 std::vector<OpTime> op_times(const Report& report) {
   std::map<std::string, OpTime> by_op;

@@ -19,6 +19,8 @@ struct OpTime {
   std::string op;
   double milliseconds = 0, flops = 0, bytes = 0;
 };
+/// 0 for an op that never ran.
+double milliseconds_of_call(const KernelReport& kernel);
 /// Slowest first; empty if the run did not time its ops (output.per_op).
 std::vector<OpTime> op_times(const Report& report);
 

@@ -183,14 +183,24 @@ void Plan::read_value(ValueId id, void* host, std::size_t bytes) const {
 
 NodeProfile Plan::profile_step(std::size_t step) const {
   const Node& node = graph_.nodes()[step];
-  const Cost cost = node.op->cost(graph_.input_descs(node), graph_.output_descs(node));
-  return {node.name,
-          std::string(node.op->type()),
-          steps_[step].kernel->record(),
-          node.phase,
-          cost,
-          steps_[step].seconds,
-          steps_[step].runs};
+  const std::vector<TensorDesc> results = graph_.output_descs(node);
+  NodeProfile profile{node.name,
+                      std::string(node.op->type()),
+                      steps_[step].kernel->record(),
+                      node.phase,
+                      node.op->cost(graph_.input_descs(node), results),
+                      steps_[step].seconds,
+                      steps_[step].runs,
+                      node.op->amp_class()};
+  if (!results.empty()) profile.dtype = results.front().dtype;
+  for (const TensorDesc& result : results) profile.result_bytes += static_cast<std::int64_t>(result.bytes());
+  for (const ValueId input : node.inputs) {
+    if (input == no_value) continue;
+    const NodeId made_by = graph_.value(input).producer;
+    const NodeId producer = made_by >= 0 ? made_by : graph_.value(graph_.root(input)).producer;
+    if (producer >= 0) profile.inputs.push_back(graph_.node(producer).name);
+  }
+  return profile;
 }
 
 std::vector<NodeProfile> Plan::profile() const {

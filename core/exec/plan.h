@@ -33,6 +33,10 @@ struct NodeProfile {
   Cost cost;           // of one run
   double seconds = 0;  // total
   std::int64_t runs = 0;
+  AmpClass amp_class = AmpClass::grey;
+  DType dtype = DType::f32;              // of its first result
+  std::int64_t result_bytes = 0;         // of all results, views of its inputs included
+  std::vector<std::string> inputs = {};  // the nodes whose results it reads
 };
 
 class Plan;

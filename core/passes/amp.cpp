@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
 
 namespace ptrain {
@@ -149,6 +150,11 @@ class AmpRewriter {
 };
 
 }  // namespace
+
+std::string_view to_string(AmpClass amp_class) {
+  constexpr std::array names{"white", "black", "extra_black", "grey", "keep"};
+  return names.at(static_cast<std::size_t>(amp_class));
+}
 
 std::string low_precision_name(std::string_view parameter, DType dtype) {
   return fmt::format("{}@{}", parameter, to_string(dtype));

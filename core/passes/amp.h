@@ -9,6 +9,8 @@
 
 namespace ptrain {
 
+std::string_view to_string(AmpClass amp_class);
+
 struct AmpOptions {
   AmpLevel level = AmpLevel::O0;
   DType dtype = DType::bf16;           // the low precision: bf16 or f16

@@ -256,6 +256,23 @@ struct LossReport {
   }
 };
 
+/// What an op is in the graph of a step.
+struct GraphNodeReport {
+  std::string pass, amp_class, dtype;
+  std::int64_t result_bytes = 0;
+  std::vector<std::string> inputs;
+
+  void describe(Fields& field) {
+    field("pass", pass, "forward, recompute, backward, exchange or update");
+    field("amp_class", amp_class,
+          "how AMP treats ops of its kind where no list names them: white, black, extra_black, "
+          "grey or keep");
+    field("dtype", dtype, "of its first result");
+    field("result_bytes", result_bytes, "of all its results");
+    field("inputs", inputs, "the nodes whose results it reads");
+  }
+};
+
 struct KernelReport {
   std::string op;
   std::string node;
@@ -264,6 +281,7 @@ struct KernelReport {
   double milliseconds = 0;
   double flops = 0;
   double bytes = 0;
+  std::optional<GraphNodeReport> graph = {};
 
   void describe(Fields& field) {
     field.about("time of one op; only with output.per_op or, for few steps, output.trace");
@@ -274,6 +292,7 @@ struct KernelReport {
     field("milliseconds", milliseconds, "total of all calls");
     field("flops", flops, "FLOP of one call");
     field("bytes", bytes, "bytes of one call, each tensor counted once");
+    field.maybe("graph", graph, "its place in the graph");
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/comm/bench.h"
 #include "core/config/config_enums.h"
+#include "core/passes/amp.h"
 #include "core/train/amp_choice.h"
 #include "core/train/options_from_config.h"
 
@@ -191,7 +192,9 @@ std::vector<KernelReport> kernel_reports(std::span<const NodeProfile> profile) {
   std::vector<KernelReport> reports;
   for (const NodeProfile& node : profile) {
     reports.push_back({node.type, node.name, node.record.implementation, node.runs, node.seconds * 1e3, node.cost.flops,
-                       node.cost.bytes});
+                       node.cost.bytes,
+                       GraphNodeReport{phase_name(node.phase), std::string(to_string(node.amp_class)),
+                                       std::string(to_string(node.dtype)), node.result_bytes, node.inputs}});
   }
   return reports;
 }

@@ -171,6 +171,12 @@ class Reports(ProgramTest):
     def test_a_report_is_shown_as_json_and_by_its_layers(self):
         self.train("out", "-o", "train.steps=4", "-o", "output.save=false", "-o", "output.per_op=true")
         self.assertEqual(json.loads(run("show", self.folder / "out", "--json").stdout), self.report("out"))
+        kernels = self.report("out")["kernels"]
+        forward = [kernel for kernel in kernels if kernel["graph"]["pass"] == "forward"]
+        self.assertLess(len(forward), len(kernels))
+        names = {kernel["node"] for kernel in kernels}
+        self.assertTrue(all(set(kernel["graph"]["inputs"]) <= names for kernel in kernels))
+        self.assertGreater(sum(len(kernel["graph"]["inputs"]) for kernel in forward), len(forward) // 2)
         head, *layers, rest = run("show", self.folder / "out", "--ops", "3").stdout.splitlines()
         self.assertTrue(head.startswith("op "), head)
         self.assertEqual(len(layers), 3)

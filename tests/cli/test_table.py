@@ -151,7 +151,8 @@ class Table(ProgramTest):
         page = self.folder / "page.html"
         self.assertEqual(run("table", self.folder / "runs/one", "--format", "html", "--out", page).returncode, 0)
         text = page.read_text()
-        for title in ("Loss", "Learning rate", "Throughput", "Memory", "Time of each op in a step", "Configuration"):
+        for title in ("Loss", "Learning rate", "Throughput", "Memory", "Time of each op in a step",
+                      "The network, by time, memory and AMP class", "Configuration"):
             self.assertIn(f"<h2>{title}</h2>", text)
         self.assertIn(">train.optimizer.weight_decay</td>", text)
         self.assertIn("<title>ptrain: one</title>", text)

@@ -44,6 +44,11 @@ Drawing whole(const Figure& figure) {
   return drawing;
 }
 
+bool is_tall(const Figure& figure) {
+  constexpr double screen = 600;
+  return std::ranges::any_of(figure.panels, [](const Panel& panel) { return panel.drawing.height > screen; });
+}
+
 std::string file_stem(const std::string& text) {
   std::string stem;
   for (const char c : text) {

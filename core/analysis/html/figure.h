@@ -25,6 +25,9 @@ struct Figure {
 /// The figure as one drawing, without title and notes, which belong in a caption; several panels form two columns.
 Drawing whole(const Figure& figure);
 
+/// Whether it is several screens tall.
+bool is_tall(const Figure& figure);
+
 /// Keeps letters, digits, "-" and "_" of `text`; each other character becomes "-".
 std::string file_stem(const std::string& text);
 

@@ -106,6 +106,11 @@ std::string format_uncounted(std::span<const RunSet> sets, const PageLinks& link
   return html::table_section(table) + notes;
 }
 
+/// Sections of figures side by side; empty for none.
+std::string arrange_charts(const std::string& sections) {
+  return sections.empty() ? "" : fmt::format("<div class=\"charts\">\n{}</div>\n", sections);
+}
+
 /// The suite, what came of it, the machine and the program.
 std::string format_heading(std::span<const RunSet> sets, const std::string& sum) {
   std::vector<std::string> titles;
@@ -139,20 +144,22 @@ std::string PageContent::document(const std::string& script) const {
 
 PageContent make_page(std::span<const RunSet> sets, const Table& table, const PageLinks& links) {
   const MeasuredRun* const single = html::single_run(sets);
-  std::string figures;
-  for (const html::Figure& figure : make_figures(sets)) figures += html::figure_section(figure);
-  figures = fmt::format("<div class=\"charts\">\n{}</div>\n", figures);
+  std::string figures, tall;
+  for (const html::Figure& figure : make_figures(sets)) {
+    (html::is_tall(figure) ? tall : figures) += html::figure_section(figure);
+  }
   std::string rest = format_uncounted(sets, links) + format_runs(sets, links);
   if (single != nullptr) {
     rest += html::classification_section(*single->report) + html::mistakes_section(*single) +
-            html::op_section(*single->report) + html::configuration_section(*single->report);
+            html::op_section(*single->report) + html::folded("The network", arrange_charts(tall)) +
+            html::configuration_section(*single->report);
   }
   const std::string back = links.back.empty() ? "" : html::back_link(links.back, links.back_text);
   const std::string sum = single == nullptr ? html::sum_up_sets(sets) : html::sum_up_run(*single->report);
   const std::string head =
       back + format_heading(sets, sum) + (single == nullptr ? "" : html::headline(*single->report));
   return {single == nullptr ? "ptrain benchmark" : "ptrain: " + sets[0].cases[0].name,
-          head + figures + format_table(sets, table, links) + rest};
+          head + arrange_charts(figures) + format_table(sets, table, links) + rest};
 }
 
 PageContent make_run_page(const MeasuredRun& run, const std::string& name, const PageLinks& links) {

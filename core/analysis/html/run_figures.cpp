@@ -1,6 +1,7 @@
 #include "core/analysis/html/run_figures.h"
 
 #include "core/analysis/html/curve_figures.h"
+#include "core/analysis/html/graph_figure.h"
 #include "core/analysis/op_times.h"
 
 #include <fmt/format.h>
@@ -153,7 +154,8 @@ std::vector<Figure> run_figures(const MeasuredRun& run) {
       draw_curves("learning_rate", "Learning rate", "learning rate", {logged.learning_rate}),
       draw_curves("loss_scale", "Loss scale", "loss scale", {loss_scale(report)}),
       draw_curves("memory", "Memory", "MiB", memory(logged.memory, report.memory.planned_peak_bytes)),
-      roofline(report)};
+      roofline(report),
+      draw_graph(report)};
   std::erase_if(figures, [](const Figure& figure) { return figure.panels.empty(); });
   return figures;
 }

@@ -20,7 +20,8 @@ const MeasuredRun* single_run(std::span<const RunSet> sets);
 /// `unit` of the throughput.
 std::vector<Figure> progress_figures(const RunProgress& progress, const std::string& unit);
 
-/// Loss, learning rate, loss scale, throughput, memory, accuracy, step times and roofline, as far as they were logged.
+/// Loss, learning rate, loss scale, throughput, memory, accuracy, step times, roofline and graph, as far as they were
+/// logged.
 std::vector<Figure> run_figures(const MeasuredRun& run);
 
 }  // namespace ptrain::html

@@ -1,6 +1,7 @@
 #include "core/analysis/html/case_groups.h"
 #include "core/analysis/html/chart_axis.h"
 #include "core/analysis/html/effect_figure.h"
+#include "core/analysis/html/graph_figure.h"
 #include "core/analysis/html/page.h"
 #include "core/analysis/html/pdf.h"
 #include "core/analysis/html/run_figures.h"
@@ -236,6 +237,50 @@ TEST(RunFigures, PutOpsUnderTheRoofline) {
   ASSERT_NE(roofline, figures.end());
   expect_text_inside(roofline->panels.at(0).drawing);
   EXPECT_EQ(texts(roofline->legend), (std::vector<std::string>{"conv2d: 80.0 %"}));
+}
+
+/// A timed op in its place in the graph.
+KernelReport graph_node(const std::string& op, const std::string& name, const std::string& pass, double milliseconds,
+                        std::vector<std::string> inputs) {
+  const std::string amp_class = op == "conv2d" ? "white" : "grey";
+  return {
+      op, name, "", 10, 10 * milliseconds, 1, 1, GraphNodeReport{pass, amp_class, "bf16", 3 << 20, std::move(inputs)}};
+}
+
+TEST(RunFigures, DrawTheNetworkWithItsCosts) {
+  const std::string longest = "a.layer.whose.name.is.too.long.for.its.row.conv2";
+  Report report = example_report(10);
+  EXPECT_TRUE(html::draw_graph(report).panels.empty());
+  report.kernels = {graph_node("conv2d", "conv1", "forward", 2, {}),
+                    graph_node("conv2d", longest, "forward", 1, {"conv1"}),
+                    graph_node("add", "sum", "forward", 0.5, {"conv1", longest}),
+                    graph_node("conv2d_grad_weight", "conv1.grad1", "backward", 3, {"sum.grad"}),
+                    graph_node("optimizer_update", "update", "update", 3.5, {})};
+  const Figure figure = html::draw_graph(report);
+  const Drawing& drawing = figure.panels.at(0).drawing;
+  expect_text_inside(drawing);
+  const std::vector<std::string> shown = texts(drawing);
+  for (const char* text : {"conv1", "sum", "5", "0.5", "3"}) EXPECT_TRUE(std::ranges::count(shown, text)) << text;
+  EXPECT_EQ(std::ranges::count_if(shown, [](const std::string& text) { return text.starts_with("..."); }), 1);
+  std::vector<std::size_t> bends;  // of the lines: two to the next row, one in a lane
+  for (const Shape& shape : drawing.shapes) {
+    if (shape.kind == Shape::Kind::polyline && shape.stroke == Ink::mute) bends.push_back(shape.points.size());
+  }
+  EXPECT_EQ(bends, (std::vector<std::size_t>{2, 4, 2}));
+  EXPECT_EQ(texts(figure.legend), (std::vector<std::string>{"white: bf16", "grey: bf16"}));
+  EXPECT_NE(figure.notes.back().find("35.0 %"), std::string::npos) << figure.notes.back();
+}
+
+TEST(RunFigures, FoldTheDrawingOfALargeNetwork) {
+  RunSet set;
+  set.cases = {{"one", {example_run("one", 0, 10)}}};
+  Report& report = *set.cases[0].runs[0].report;
+  for (int i = 0; i < 100; ++i) {
+    report.kernels.push_back(
+        graph_node("conv2d", fmt::format("conv{}", i), "forward", 1, {fmt::format("conv{}", i - 1)}));
+  }
+  const std::string page = make_page(std::span(&set, 1), make_table(std::span(&set, 1), "run,speed"), {"."}).document();
+  EXPECT_LT(page.find("<summary>The network<"), page.find("The network, by time")) << page.size();
 }
 
 TEST(RunFigures, KeepTheRooflineAboveWhatAnOpReached) {
