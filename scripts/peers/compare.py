@@ -8,10 +8,10 @@
     scripts/peers/compare.py --table results/MACHINE/peers.json --brief    # its columns for a README
 
 The peers: PyTorch eager and compiled; with --variants also compiled by AMD's zentorch, and JAX (the default four cases),
-each in its own environment. Every measurement is a fresh process; rounds go ptrain, eager, compiled, ptrain, ... so that
-drift of the machine affects all alike. Speed: median over rounds, against the fastest peer. Memory: ptrain's largest
-peak against the smallest of the peers'. A peer that is much slower in its first round runs in no other. The result is
-written after every measurement; a failure is a record in it.
+each in its own environment. Each case and precision is a suite of commands for `ptrain bench`: fresh processes, in
+rounds of all, so that drift of the machine affects all alike. Speed: median over rounds, against the fastest peer.
+Memory: ptrain's largest peak against the smallest of the peers'. The result is written after every suite; a failure is a
+record in it. With --runs the runs are kept, and an interrupted comparison continues.
 """
 import argparse
 import dataclasses
@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import platform
+import shlex
 import signal
 import statistics
 import subprocess
@@ -30,7 +31,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # By device: ptrain's AMP level, its dtype and PyTorch's equivalent. fp16 parameters without master weights do not train
 # in PyTorch, so that O2 on a GPU is compared with autocast too.
 PEERS = ("eager", "compiled", "zentorch", "jax")
-FAR_BEHIND = 1.25  # a peer slower than the fastest by this factor does not run again
 AMP = {"cpu": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "bf16", "bf16"), "O2": ("O2", "bf16", "pure-bf16")},
        "cuda": {"fp32": ("O0", "auto", "fp32"), "O1": ("O1", "fp16", "fp16"), "O2": ("O2", "fp16", "fp16"),
                 "O1-bf16": ("O1", "bf16", "bf16")}}
@@ -174,33 +174,12 @@ CASES = {
 }
 
 
-def run(command, environment=None, limit=None):
-    """(stdout, error): error is None when the command succeeded within `limit` seconds, else the last lines it wrote."""
+def read_output(command):
+    """What a program prints; empty where it fails or is not installed."""
     try:
-        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                 env=environment, cwd=ROOT, start_new_session=True)
-    except OSError as error:  # program not found
-        return "", str(error)
-    try:
-        out, errors = child.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        end_group(child)
-        return "", f"not done within {limit:g} s"
-    except BaseException:  # this program is ended: so are the child and what it started
-        end_group(child)
-        raise
-    if child.returncode == 0:
-        return out, None
-    return out, f"exit code {child.returncode}: " + " | ".join((errors or out).splitlines()[-3:])
-
-
-def end_group(child):
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(child.pid, number)
-            child.wait(5)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            pass
+        return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return ""
 
 
 def end_on_signal(number, _):
@@ -213,21 +192,13 @@ def missing_files(case):
     return [value for key, value in case.keys.items() if key in ("model.weights", "data.vocab") and not (ROOT / value).exists()]
 
 
-def run_ptrain(options, case, precision):
-    with tempfile.TemporaryDirectory() as folder:
-        report, config = pathlib.Path(folder, "report.json"), pathlib.Path(folder, "run.yaml")
-        keys = case.ptrain_keys(options.device, precision, options.threads)
-        config.write_text("model: {name: %s, classes: %d}\ndata: {source: synthetic}\n"
-                          % (keys["model.name"], keys["model.classes"]))
-        overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]
-        _, error = run([options.ptrain, "run", config, "--device", options.device, "--report", report, "--out", folder,
-                        "--progress", "none", *overrides], limit=options.limit)
-        if error:
-            return {"error": error}
-        data = json.loads(report.read_text())
-    return {"samples_per_second": data["throughput"]["value"], "peak_bytes": data["memory"]["measured_peak_bytes"],
-            "planned_peak_bytes": data["memory"].get("planned_peak_bytes"),
-            "step_ms": data.get("latency_ms", {}).get("step")}
+def ptrain_command(options, case, precision, config):
+    """Trains into the folder "run" in the run's own."""
+    keys = case.ptrain_keys(options.device, precision, options.threads)
+    config.write_text("model: {name: %s, classes: %d}\ndata: {source: synthetic}\n"
+                      % (keys["model.name"], keys["model.classes"]))
+    overrides = [part for key, value in keys.items() for part in ("-o", f"{key}={value}")]
+    return [options.ptrain, "run", config, "--device", options.device, "--out", "{folder}/run", "--progress", "none", *overrides]
 
 
 def peer_command(options, case, precision, peer):
@@ -243,23 +214,59 @@ def peer_command(options, case, precision, peer):
     return command + ["--compile", *(["--backend", peer] if peer == "zentorch" else ["--compile-mode", options.compile_mode])]
 
 
-def run_peer(options, command):
-    environment = dict(os.environ)
-    if options.preload:
-        environment["LD_PRELOAD"] = options.preload
-    out, error = run(command, environment, options.limit)
-    if error:
-        return {"error": error}
-    data = json.loads(out.splitlines()[-1])
-    return {"samples_per_second": data["samples_per_second"], "peak_bytes": data["peak_bytes"],
-            "baseline_bytes": data["baseline_bytes"], "step_ms": data["step_ms"], "framework": data["framework"]}
+def make_suite(options, case, precision, config):
+    """The suite that `ptrain bench` runs: a command for each contestant."""
+    cases = [{"name": "ptrain", "command": ptrain_command(options, case, precision, config), "metric": "report:{folder}/run/report.json"}]
+    for peer in options.variants:
+        command = peer_command(options, case, precision, peer)
+        if command:
+            preload = ["env", f"LD_PRELOAD={options.preload}"] if options.preload else []
+            cases.append({"name": peer, "command": [*preload, *command], "metric": "json:samples_per_second", "unit": "samples/s"})
+    for one in cases:
+        one["command"] = shlex.join(str(part) for part in one["command"])
+    return {"name": f"{case.name}-{precision}", "cases": cases, "repeats": options.repeats,
+            "timeout_seconds": options.limit or 7200, "steady": {"required": False}}
+
+
+def read_run(contestant, folder):
+    """A run's figures as this file's results have them, or its error."""
+    record = json.loads((folder / "record.json").read_text())
+    if record["outcome"] not in ("ok", "unstable"):
+        return {"error": record["message"]}
+    if contestant == "ptrain":
+        data = json.loads((folder / "run/report.json").read_text())
+        return {"samples_per_second": data["throughput"]["value"], "peak_bytes": data["memory"]["measured_peak_bytes"],
+                "planned_peak_bytes": data["memory"].get("planned_peak_bytes"),
+                "step_ms": data.get("latency_ms", {}).get("step")}
+    lines = [line for line in (folder / "log.txt").read_text().splitlines() if line.startswith("{")]
+    data = json.loads(lines[-1])
+    return {key: data[key] for key in ("samples_per_second", "peak_bytes", "baseline_bytes", "step_ms", "framework")}
+
+
+def measure(options, case, precision, folder):
+    """Runs the suite, as far as it gets, and returns the runs of each contestant and whether it was interrupted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    suite, runs, interrupted = folder / "suite.yaml", folder / "bench", False
+    suite.write_text(json.dumps(make_suite(options, case, precision, folder / "run.yaml"), indent=1))  # JSON is YAML
+    bench = subprocess.Popen([str(options.ptrain), "bench", str(suite), "--out", str(runs)], stdout=subprocess.DEVNULL, cwd=ROOT)
+    try:
+        code = bench.wait()
+    except KeyboardInterrupt:
+        interrupted, code = True, 0
+        bench.terminate()  # it ends the run that is under way
+        bench.wait()
+    found = {contestant: [read_run(contestant, path.parent) for path in sorted(runs.glob(f"runs/{contestant}/*/record.json"))]
+             for contestant in ("ptrain", *options.variants)}
+    if code and not found["ptrain"]:
+        found["ptrain"] = [{"error": f"ptrain bench: exit code {code}"}]
+    return found, interrupted
 
 
 def find_allocator():
     """PyTorch's tuning guide advises tcmalloc or jemalloc; the system's own is kept when neither is installed."""
-    listing, _ = run(["ldconfig", "-p"])
+    listing = read_output(["ldconfig", "-p"])
     for library in ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libjemalloc.so.2"):
-        for line in (listing or "").splitlines():
+        for line in listing.splitlines():
             if line.strip().startswith(library + " "):
                 return line.split("=>")[1].strip()
     return ""
@@ -268,23 +275,21 @@ def find_allocator():
 def describe_gpu():
     query = ["nvidia-smi", "--id=0", "--query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm",
              "--format=csv,noheader"]
-    out, error = run(query)
-    return error or out.strip()
+    return read_output(query) or "unknown: nvidia-smi failed"
 
 
 def describe_machine(options):
     cpu = {}
-    for line in run(["lscpu"])[0].splitlines():
+    for line in read_output(["lscpu"]).splitlines():
         key, _, value = line.partition(":")
         cpu[key.strip()] = value.strip()
     flags = cpu.get("Flags", "").split()
     memory = next((line.split()[1] for line in open("/proc/meminfo") if line.startswith("MemTotal")), "0")
-    commit, _ = run(["git", "-C", ROOT, "rev-parse", "HEAD"])
     gpu = describe_gpu() if options.device == "cuda" else ""
     return {"gpu": gpu, "cpu": cpu.get("Model name", platform.processor()), "cores": len(os.sched_getaffinity(0)),
             "threads": options.threads or len(os.sched_getaffinity(0)),
             "isa": [flag for flag in ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16") if flag in flags],
-            "memory_bytes": int(memory) * 1024, "kernel": platform.release(), "commit": commit.strip(),
+            "memory_bytes": int(memory) * 1024, "kernel": platform.release(), "commit": read_output(["git", "-C", ROOT, "rev-parse", "HEAD"]),
             "pytorch_allocator": options.preload or "glibc", "date": datetime.date.today().isoformat()}
 
 
@@ -366,9 +371,10 @@ def parse_options():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=0, help="0: all cores")
     parser.add_argument("--preload", default=None, help="allocator library for PyTorch; '' for none; default: the best found")
-    parser.add_argument("--limit", type=float, help="seconds for each process; default: none")
+    parser.add_argument("--limit", type=float, help="seconds for each process; default: two hours")
     parser.add_argument("--compile-mode", help="torch.compile's; default: max-autotune on a GPU, default on a CPU")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file for the results")
+    parser.add_argument("--runs", type=pathlib.Path, help="folder to keep the runs in, for ptrain table and to continue; default: none")
     parser.add_argument("--table", type=pathlib.Path, help="print the table of this file and do nothing else")
     parser.add_argument("--brief", action="store_true", help="with --table: fewer columns")
     options = parser.parse_args()
@@ -382,15 +388,8 @@ def parse_options():
     return options
 
 
-def still_in(entry, variants):
-    """The peers worth another round: those that were not much slower than the fastest so far."""
-    speeds = {name: peer["speed"] for name, peer in get_peers(entry).items()}
-    slowest = max(speeds.values(), default=0) / FAR_BEHIND
-    return [name for name in variants if not entry[name] or speeds.get(name, 0) > slowest]
-
-
 def measure_all(options, results):
-    """Adds the cases to `results` as they are measured, and keeps its file up to date."""
+    """Adds the cases to `results` as they are measured, and keeps its file up to date. Whether all were."""
     cases = CASES[options.device] + CASES["zoo"] if options.cases else CASES["zoo" if options.zoo else options.device]
     for case in (case for case in cases if not options.cases or case.name in options.cases):
         missing = missing_files(case)
@@ -401,24 +400,15 @@ def measure_all(options, results):
                                      "peer": case.peer, "ptrain": [{"error": error}]})
             continue
         for precision in options.precisions:
-            entry = {"case": case.name, "title": case.title, "precision": precision, "keys": case.keys, "peer": case.peer,
-                     "ptrain": [], **{name: [] for name in options.variants}}
-            results["cases"].append(entry)
-            for _ in range(options.repeats):
-                for contestant in ["ptrain", *still_in(entry, options.variants)]:
-                    if contestant == "ptrain":
-                        outcome = run_ptrain(options, case, precision)
-                    else:
-                        command = peer_command(options, case, precision, contestant)
-                        if not command:
-                            continue
-                        outcome = run_peer(options, command)
-                    entry[contestant].append(outcome)
-                    print(f"{case.name} {precision} {contestant}: "
-                          + outcome.get("error", f"{outcome.get('samples_per_second', 0):.2f}/s"), file=sys.stderr)
-                    if options.out:
-                        options.out.parent.mkdir(parents=True, exist_ok=True)
-                        options.out.write_text(json.dumps(results, indent=1) + "\n")
+            found, interrupted = measure(options, case, precision, options.runs / f"{case.name}-{precision}")
+            results["cases"].append({"case": case.name, "title": case.title, "precision": precision, "keys": case.keys,
+                                     "peer": case.peer, **found})
+            if options.out:
+                options.out.parent.mkdir(parents=True, exist_ok=True)
+                options.out.write_text(json.dumps(results, indent=1) + "\n")
+            if interrupted:
+                return False
+    return True
 
 
 def main():
@@ -432,17 +422,19 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_on_signal)
     results = {"schema": "ptrain.peers/1", "machine": describe_machine(options), "cases": []}
-    interrupted = False
-    try:
-        measure_all(options, results)
-    except KeyboardInterrupt:
-        interrupted = True
+    with tempfile.TemporaryDirectory() as temporary:
+        options.runs = options.runs or pathlib.Path(temporary)
+        whole = measure_all(options, results)
+    if not whole:
         print("interrupted: the table shows what was measured until then", file=sys.stderr)
     print(table(results))
     failed = any("error" in run for entry in results["cases"] for name in ("ptrain", *PEERS)
                  for run in entry.get(name, []))
-    return 1 if failed or interrupted else 0
+    return 0 if whole and not failed else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # not while a suite ran
+        sys.exit(130)
