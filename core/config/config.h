@@ -214,6 +214,7 @@ struct TrainConfig {
   PhasesConfig phases;
   GroupsConfig groups;
   ResizeConfig resize;
+  std::vector<ImageSize> multi_scale;  // image sizes, one drawn for each step; empty: data.image_size
   double label_smoothing = 0.0;
   double mixup = 0.0;      // alpha of Beta(alpha, alpha) for the mixing weights; 0: off
   double cutmix = 0.0;     // likewise, for the area of the pasted rectangle

@@ -18,7 +18,8 @@ enum class DataStream : std::uint32_t {
   mix = 0xDA7A0006u,
   change = 0xDA7A0007u,
   balance = 0xDA7A0008u,
-  frames = 0xDA7A0009u
+  frames = 0xDA7A0009u,
+  size = 0xDA7A000Au
 };
 
 /// Consecutive draws from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would reuse the

@@ -115,6 +115,7 @@ std::vector<TrainingStage> configured_phases(const TrainConfig& train, const Dat
   for (TrainingStage& phase : phases) {
     phase.images.trivial_augment = data.trivial_augment;
     phase.images.erasing = static_cast<float>(data.random_erasing);
+    phase.drawn_sizes = train.multi_scale;
   }
   return phases;
 }
@@ -128,10 +129,16 @@ Bucket full_bucket(std::int64_t rows, const Dataset& data, ImageSize requested) 
   return extents;
 }
 
+std::vector<ImageSize> find_image_sizes(const TrainingStage& phase) {
+  return phase.drawn_sizes.empty() ? std::vector{phase.images.size} : phase.drawn_sizes;
+}
+
 std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const Dataset& data) {
   std::vector<Bucket> buckets;
   for (const TrainingStage& phase : phases) {
-    buckets.push_back(full_bucket(phase.batch_size, data, phase.images.size));
+    for (const ImageSize& size : find_image_sizes(phase)) {
+      buckets.push_back(full_bucket(phase.batch_size, data, size));
+    }
   }
   const auto extent = [](const Bucket& bucket) {
     return bucket.rows * std::max<std::int64_t>(1, bucket.height() * bucket.width());
@@ -202,6 +209,8 @@ StepCounts count_steps(const TrainConfig& train, std::vector<TrainingStage> phas
 LoaderOptions in_phase(LoaderOptions loader, const TrainingStage& phase) {
   loader.batch_size = phase.batch_size;
   loader.images = phase.images;
+  loader.sizes = phase.drawn_sizes;
+  loader.batches_per_step = phase.micro_batches;
   return loader;
 }
 

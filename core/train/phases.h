@@ -17,10 +17,11 @@ enum class OutputUse { training, evaluation };
 enum class PhaseUnit { share, epochs, steps };
 
 struct TrainingStage {
-  std::int64_t batch_size = 1;  // per rank
-  ImageForm images = {};        // no size: the data's own
-  double lr_scale = 1;          // multiplies the schedule's rate
-  double until = 1;             // its end, in `unit`; the last phase ends with training
+  std::int64_t batch_size = 1;              // per rank
+  ImageForm images = {};                    // no size: the data's own
+  std::vector<ImageSize> drawn_sizes = {};  // one is drawn for each step instead; empty: images.size
+  double lr_scale = 1;                      // multiplies the schedule's rate
+  double until = 1;                         // its end, in `unit`; the last phase ends with training
   PhaseUnit unit = PhaseUnit::share;
   bool is_listed = false;  // in train.phases
 
@@ -36,6 +37,9 @@ std::vector<TrainingStage> configured_phases(const TrainConfig& train, const Dat
 
 /// The extents of batches of `rows` samples of maximum length; images of `size`, or the data's own if empty.
 Bucket full_bucket(std::int64_t rows, const Dataset& data, ImageSize size = {});
+
+/// The sizes of a phase's images; {} where they have the data's own.
+std::vector<ImageSize> find_image_sizes(const TrainingStage& phase);
 
 /// Their batch extents, the one with the most pixels or rows first; `data` provides the default size.
 std::vector<Bucket> phase_buckets(const std::vector<TrainingStage>& phases, const Dataset& data);

@@ -37,6 +37,8 @@ void check_schedule(const Config& config, const Rejection& reject) {
   }
 }
 
+constexpr std::size_t most_plans = 16;  // phases or image sizes, each compiled
+
 using NumberList = std::pair<std::string, const std::vector<double>*>;
 
 void check_whole(const NumberList& list, const Rejection& reject) {
@@ -47,7 +49,6 @@ void check_whole(const NumberList& list, const Rejection& reject) {
 
 /// Returns the list of the phases' ends; none without phases.
 std::optional<NumberList> check_ends(const PhasesConfig& phases, const Rejection& reject) {
-  constexpr std::size_t most_phases = 16;  // each one is compiled
   std::optional<NumberList> ends;
   for (const NumberList& list :
        {NumberList{"train.phases.until", &phases.until}, NumberList{"train.phases.until_epoch", &phases.until_epoch},
@@ -58,13 +59,23 @@ std::optional<NumberList> check_ends(const PhasesConfig& phases, const Rejection
   }
   if (!ends) return ends;
   const auto& [key, list] = *ends;
-  if (list->size() > most_phases) reject(key, "has {} phases, expected at most {}", list->size(), most_phases);
+  if (list->size() > most_plans) reject(key, "has {} phases, expected at most {}", list->size(), most_plans);
   if (std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) != list->end()) {
     reject(key, "expected increasing ends");
   }
   if (list == &phases.until && list->back() != 1) reject(key, "the last phase ends at 1, got {}", list->back());
   if (list == &phases.until_step) check_whole(*ends, reject);
   return ends;
+}
+
+void check_multi_scale(const TrainConfig& train, const Rejection& reject) {
+  if (train.multi_scale.empty()) return;
+  constexpr const char* key = "train.multi_scale";
+  if (!train.phases.image_size.empty()) reject(key, "set this or train.phases.image_size, not both");
+  if (train.resize.from < 1) reject(key, "set this or train.resize, not both");
+  if (train.multi_scale.size() > most_plans) {
+    reject(key, "has {} sizes, expected at most {}", train.multi_scale.size(), most_plans);
+  }
 }
 
 void check_phases(const Config& config, const Rejection& reject) {
@@ -110,6 +121,7 @@ void check_groups(const GroupsConfig& groups, const Rejection& reject) {
 void check_training(const Config& config, const Rejection& reject) {
   check_schedule(config, reject);
   check_phases(config, reject);
+  check_multi_scale(config.train, reject);
   check_groups(config.train.groups, reject);
 }
 

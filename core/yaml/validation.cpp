@@ -115,6 +115,7 @@ void check_images(const Config& config, const Rejection& reject) {
   const TrainConfig& train = config.train;
   const std::pair<const char*, bool> image_keys[] = {{"train.phases.image_size", !train.phases.image_size.empty()},
                                                      {"train.resize.from", train.resize.from < 1},
+                                                     {"train.multi_scale", !train.multi_scale.empty()},
                                                      {"train.mixup", train.mixup > 0},
                                                      {"train.cutmix", train.cutmix > 0},
                                                      {"eval.flip", config.eval.flip}};

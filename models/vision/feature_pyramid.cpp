@@ -21,7 +21,7 @@ FeaturePyramid::FeaturePyramid(const DetectorSpec& spec, Mode mode)
 void FeaturePyramid::require_size(const Bucket& batch, const std::string& model) const {
   const ImageSize size = image_size(batch);
   if (size.height % coarsest != 0 || size.width % coarsest != 0) {
-    fail_usage("data.image_size: {} needs multiples of {} px, got {}", model, coarsest, size);
+    fail_usage("data.image_size or train.multi_scale: {} needs multiples of {} px, got {}", model, coarsest, size);
   }
 }
 

@@ -17,6 +17,13 @@ std::int64_t spaced(std::int64_t position, const Dataset& dataset, const LoaderO
   return part ? position * dataset.size() / options.samples : position;
 }
 
+/// The same on every rank, and for all batches of a step.
+ImageSize draw_size(const LoaderOptions& options, std::int64_t epoch, std::int64_t index) {
+  SampleRandom random(options.seed, static_cast<std::uint64_t>(epoch), index / options.batches_per_step,
+                      DataStream::size);
+  return options.sizes[static_cast<std::size_t>(random.below(static_cast<int>(options.sizes.size())))];
+}
+
 /// Augmentations applied after the data set's own; the same for all frames of a clip.
 void change_images(std::span<std::uint8_t> pixels, ImageSize size, const DatasetInfo& info,
                    const LoaderOptions& options, std::uint64_t draws, std::int64_t index, Scratch& scratch) {
@@ -35,12 +42,22 @@ void change_images(std::span<std::uint8_t> pixels, ImageSize size, const Dataset
 
 }  // namespace
 
-void allocate(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options) {
-  const auto rows = static_cast<std::size_t>(options.batch_size);
-  slot.batch = Batch(dataset.tensors(options.images), options.batch_size);
-  slot.batch.sample_indices.resize(rows);
-  slot.bad_rows.resize(rows);
-  slot.errors.resize(rows);
+void allocate(BatchSlot& slot, const Dataset& dataset, const ImageForm& form, std::int64_t rows) {
+  slot.batch = Batch(dataset.tensors(form), rows);
+  slot.batch.sample_indices.resize(static_cast<std::size_t>(rows));
+  slot.bad_rows.resize(static_cast<std::size_t>(rows));
+  slot.errors.resize(static_cast<std::size_t>(rows));
+}
+
+void prepare(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch,
+             std::int64_t index) {
+  if (!options.sizes.empty()) {
+    ImageForm form = options.images;
+    form.size = draw_size(options, epoch, index);
+    if (find_image_size(slot.batch) != form.size) allocate(slot, dataset, form, options.batch_size);
+  }
+  slot.batch.epoch = epoch;
+  slot.batch.index = index;
 }
 
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,

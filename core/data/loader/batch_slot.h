@@ -28,8 +28,12 @@ struct BatchSlot {
   std::int64_t rows_left = 0;                 // not yet filled; guarded by the loader's mutex
 };
 
-/// Makes the slot's batch, for samples of `dataset`.
-void allocate(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options);
+/// Makes the slot's batch, for samples of `dataset` with images of `form`.
+void allocate(BatchSlot& slot, const Dataset& dataset, const ImageForm& form, std::int64_t rows);
+
+/// Makes the slot ready for batch `index` of `epoch`, whose images may have another size than those before it.
+void prepare(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch,
+             std::int64_t index);
 
 /// Loads row `row` from `position` of the epoch's order. Stores errors in the slot; does not throw.
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,

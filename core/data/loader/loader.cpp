@@ -52,7 +52,7 @@ struct Loader::State {
       : dataset(source), options(wanted), plan(count_samples(source, wanted), wanted), claim(claim_size(wanted)) {
     // One more than prefetched: the batch that the caller holds.
     slots.resize(static_cast<std::size_t>(options.workers == 0 ? 1 : options.prefetch + 1));
-    for (BatchSlot& slot : slots) allocate(slot, dataset, options);
+    for (BatchSlot& slot : slots) allocate(slot, dataset, options.images, options.batch_size);
     scratches.resize(static_cast<std::size_t>(std::max(1, options.workers)));
     for (Scratch& scratch : scratches) {
       if (options.make_decoder) scratch.decoder = options.make_decoder();
@@ -79,8 +79,7 @@ struct Loader::State {
 
   void start(std::int64_t sequence) {
     BatchSlot& target = slot(sequence);
-    target.batch.epoch = sequence / plan.batches_per_epoch();
-    target.batch.index = sequence % plan.batches_per_epoch();
+    prepare(target, dataset, options, sequence / plan.batches_per_epoch(), sequence % plan.batches_per_epoch());
     target.rows_left = count_rows(sequence);
     target.order.reset();
     if (options.order != SampleOrder::sequential) {

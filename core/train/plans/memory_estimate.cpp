@@ -61,7 +61,9 @@ void require_memory(const StepOptions& step, std::span<const TrainingStage> phas
   const auto available =
       static_cast<std::int64_t>(backend.memory().available()) / (shares_memory ? ranks.ranks_on_host() : 1);
   for (const TrainingStage& phase : phases) {
-    const ImageSize size = phase.images.size;
+    const std::vector<ImageSize> sizes = find_image_sizes(phase);
+    const ImageSize size =
+        *std::ranges::max_element(sizes, {}, [](const ImageSize& one) { return std::int64_t{one.height} * one.width; });
     const Bucket batch(phase.batch_size, {{extent_names::height, size.height}, {extent_names::width, size.width}});
     const std::int64_t needed = estimate_memory(step, model, batch, backend.kernels()).total() + workspace;
     if (needed <= available) continue;

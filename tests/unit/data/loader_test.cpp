@@ -168,6 +168,37 @@ TEST(Loader, AugmentsDifferentlyEachEpoch) {
   EXPECT_NE(first, second);
 }
 
+/// The sides of the next batches' images.
+std::vector<int> sides(Loader& loader, int batches) {
+  std::vector<int> found;
+  for (int i = 0; i < batches; ++i) found.push_back(find_image_size(loader.next()).height);
+  return found;
+}
+
+TEST(Loader, DrawsTheSizeOfAStepsImagesAlikeForWorkersRanksAndMicroBatches) {
+  const CountingDataset data(64);
+  LoaderOptions options{.batch_size = 8, .workers = 0, .seed = 9, .sizes = {2, 3, 5}};
+  Loader plain(data, options);
+  const std::vector<int> expected = sides(plain, 24);
+  EXPECT_EQ(std::set<int>(expected.begin(), expected.end()), (std::set<int>{2, 3, 5}));
+  options.workers = 3;
+  Loader threaded(data, options);
+  EXPECT_EQ(sides(threaded, 10), std::vector<int>(expected.begin(), expected.begin() + 10));
+  threaded.seek(1, 3);
+  EXPECT_EQ(sides(threaded, 6), std::vector<int>(expected.begin() + 11, expected.begin() + 17));
+  options.batch_size = 4;
+  options.rank = 1;
+  options.world_size = 2;
+  Loader second(data, options);
+  EXPECT_EQ(sides(second, 24), expected);
+  options.rank = 0;
+  options.world_size = 1;
+  options.batches_per_step = 2;
+  Loader halves(data, options);
+  const std::vector<int> both = sides(halves, 48);
+  for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], expected[i / 2]) << i;
+}
+
 TEST(Loader, SeekContinuesAsIfItHadReadUpToThere) {
   const CountingDataset data(64);
   Loader straight(data, {.batch_size = 8, .workers = 2, .seed = 9});

@@ -82,7 +82,7 @@ TEST(MaskRcnn, NeedsSidesOfMultiplesOf32Pixels) {
   MaskRcnnSpec spec = published_spec();
   spec.image_size = ImageSize(64, 100);
   EXPECT_EQ(get_error([&] { make_mask_rcnn(spec)->build(1, Mode::training); }, ExitCode::usage),
-            "data.image_size: maskrcnn_resnet50_fpn needs multiples of 32 px, got 64x100");
+            "data.image_size or train.multi_scale: maskrcnn_resnet50_fpn needs multiples of 32 px, got 64x100");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(RetinaNet, NeedsSidesOfMultiplesOf32Pixels) {
   RetinaNetSpec spec = published_retinanet_spec();
   spec.image_size = ImageSize(64, 100);
   EXPECT_EQ(get_error([&] { make_retinanet(spec)->build(1, Mode::training); }, ExitCode::usage),
-            "data.image_size: retinanet_resnet50_fpn needs multiples of 32 px, got 64x100");
+            "data.image_size or train.multi_scale: retinanet_resnet50_fpn needs multiples of 32 px, got 64x100");
 }
 
 }  // namespace

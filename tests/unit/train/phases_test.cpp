@@ -219,6 +219,51 @@ TEST(Phases, CountTheArithmeticOfWhatRan) {
   EXPECT_LT(train(config).result.flops_per_sample, 0.8 * train(alone).result.flops_per_sample);
 }
 
+/// Each step draws 8, 12 or 16 px.
+Config several_sizes() {
+  Config config = resnet_config();
+  config.data.augment = Augmentation::crop_flip;
+  config.train.steps = 10;
+  config.train.multi_scale = {8, 16, 12};
+  return config;
+}
+
+TEST(MultiScale, ResumesBitForBit) {
+  const TemporaryDirectory directory, again;
+  Config config = saved_to(directory, several_sizes());
+  config.output.checkpoint_every_steps = 1;
+  config.output.keep_checkpoints = 20;
+  const Outcome whole = train(config);
+  EXPECT_EQ(whole.result.status, RunStatus::ok) << whole.result.message;
+  config.output.dir = again.path().string();
+  for (const std::int64_t stop : {1, 6}) {
+    config.resume = checkpoint_path(directory.path(), stop).string();
+    const Outcome rest = train(config);
+    EXPECT_EQ(rest.result.losses, std::vector<double>(whole.result.losses.begin() + stop, whole.result.losses.end()));
+    expect_same_state(whole, rest);
+  }
+}
+
+TEST(MultiScale, TakesTheMemoryOfTheLargestAndCountsWhatRan) {
+  const Config config = several_sizes();
+  Config largest = config;
+  largest.train.multi_scale = {16};
+  const RunResult all = train(config).result, alone = train(largest).result;
+  EXPECT_EQ(all.arena_bytes, alone.arena_bytes);
+  EXPECT_LT(all.flops_per_sample, 0.95 * alone.flops_per_sample);
+  largest.train.multi_scale = {};
+  largest.data.image_size = 16;
+  EXPECT_EQ(alone.losses, train(largest).result.losses);
+}
+
+TEST(MultiScale, DrawsAlikeForRanksAndMicroBatches) {
+  Config config = several_sizes();
+  config.dist.reproducible = true;
+  const std::vector<double> two = train_on_ranks(config, 2).front().result.losses;
+  config.train.accumulate_steps = 2;
+  EXPECT_EQ(two, losses(config));
+}
+
 TEST(Phases, GiveTwoRanksTheirPartsOfEach) {
   Config config = two_phases();
   config.dist.reproducible = true;
