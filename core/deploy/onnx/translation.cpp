@@ -17,6 +17,7 @@
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/normalization/layer_scale.h"
+#include "core/ops/tensor/gather.h"
 #include "core/ops/text/gather_token.h"
 
 #include <algorithm>
@@ -230,25 +231,70 @@ void translate_add(const Node& node, Translation& t) {
 /// The elements in the order of channels last. Rows become images of one pixel.
 void translate_reshape(const Node& node, Translation& t) {
   const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
-  if (to.rank() == 4) {
-    if (from.rank() != 2 || to != Shape{from[0], 1, 1, from[1]}) {
-      fail("{}: a reshape from {} to {} has no translation to ONNX", node.name, from.to_string(), to.to_string());
-    }
+  if (from.rank() == 2 && to == Shape{from[0], 1, 1, from[1]}) {
     const std::string axes = t.to().constant(node.name + ".axes", {2}, Ints{2, 3});
     return t.name(node.outputs[0], t.to().add(node.name, "Unsqueeze", {t.name(node.inputs[0]), axes}));
   }
   std::string x = t.name(node.inputs[0]);
   if (from.rank() == 4) x = t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
   Ints dims(to.dims().begin(), to.dims().end());
-  dims.front() = 0;  // any number of samples
+  dims.front() = -1;  // any number of samples, or of their regions
   const std::string form = t.to().constant(node.name + ".form", {static_cast<std::int64_t>(dims.size())}, dims);
   set_output(node, t.to().add(node.name, "Reshape", {x, form}), t);
 }
 
-/// Of tensors that are no images, whose axes have another order.
+/// Images may have a number added to each channel; two tensors have the same shape, or are no images.
 void translate_elementwise_add(const Node& node, Translation& t) {
-  if (t.shape(node.outputs[0]).rank() == 4) fail("{}: a sum of images has no translation to ONNX", node.name);
-  translate_add(node, t);
+  const Shape &a = t.shape(node.inputs[0]), &b = t.shape(node.inputs[1]);
+  if (t.shape(node.outputs[0]).rank() != 4 || a == b) return translate_add(node, t);
+  if (b != Shape{a[3]}) {
+    fail("{}: a sum of {} and {} has no translation to ONNX", node.name, a.to_string(), b.to_string());
+  }
+  const std::string axes = t.to().constant(node.name + ".axes", {2}, Ints{1, 2});
+  const std::string numbers = t.to().add(node.name + ".channels", "Unsqueeze", {t.name(node.inputs[1]), axes});
+  t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), numbers}));
+}
+
+/// The gradient of a convolution by its input is a transposed convolution.
+void translate_transposed_convolution(const Node& node, Translation& t) {
+  using Op = Conv2dGradInput;
+  const Conv2dGradInputAttributes& attrs = get_op<Op>(node).attrs();
+  const ValueId w = node.inputs[Op::w];
+  const Shape &s = t.shape(w), &small = t.shape(node.inputs[Op::dy]), &large = t.shape(node.outputs[0]);
+  const std::string filters =
+      t.to().constant(t.variable(w), {s[0], s[3], s[1], s[2]}, channels_first(t.values(w), s, s[3]));
+  Ints more;  // pixels that the stride leaves open
+  for (const int axis : {1, 2}) {
+    const std::int64_t reach = std::int64_t{attrs.conv.dilation} * (s[axis] - 1) + 1 - 2 * attrs.conv.padding;
+    more.push_back(large[axis] - (small[axis] - 1) * attrs.conv.stride - reach);
+  }
+  std::vector<OnnxAttribute> attributes = convolution_attributes(attrs.conv, s);
+  attributes.push_back({"output_padding", more});
+  t.name(node.outputs[0], t.to().add(node.name, "ConvTranspose", {t.name(node.inputs[Op::dy]), filters}, attributes));
+}
+
+/// Of each row, the elements along the last axis that the row's index names.
+void translate_gather(const Node& node, Translation& t) {
+  const GatherAttributes& attrs = get_op<Gather>(node).attrs();
+  const Shape &x = t.shape(node.inputs[Gather::x]), &indices = t.shape(node.inputs[Gather::indices]);
+  const int rank = x.rank(), rows = indices.rank();
+  if (attrs.axis != -1 || attrs.batch_axes != rows || rank == 4 || rank <= rows) {
+    fail("{}: a gather from {} by {} has no translation to ONNX", node.name, x.to_string(), indices.to_string());
+  }
+  Ints axes, form(static_cast<std::size_t>(rows), 1);
+  for (int axis = rows; axis < rank; ++axis) {
+    axes.push_back(axis);
+    form.push_back(axis + 1 < rank ? x[axis] : 1);
+  }
+  const auto list = [&](const Ints& values) {
+    return t.to().constant(node.name + ".integers", {static_cast<std::int64_t>(values.size())}, values);
+  };
+  const std::string spread =
+      t.to().add(node.name + ".unsqueezed", "Unsqueeze", {t.name(node.inputs[Gather::indices]), list(axes)});
+  const std::string expanded = t.to().add(node.name + ".indices", "Expand", {spread, list(form)});
+  const std::string picked = t.to().add(node.name + ".picked", "GatherElements",
+                                        {t.name(node.inputs[Gather::x]), expanded}, {{"axis", std::int64_t{rank - 1}}});
+  set_output(node, t.to().add(node.name, "Squeeze", {picked, list({rank - 1})}), t);
 }
 
 /// Of images along their channels, of other tensors along any axis.
@@ -321,6 +367,10 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"reshape", translate_reshape},
                                 {"concat", translate_concat},
                                 {"detect_objects", translate_detect_objects},
+                                {"detect_regions", translate_detect_regions},
+                                {"roi_align", translate_roi_align},
+                                {"gather", translate_gather},
+                                {"conv2d_grad_input", translate_transposed_convolution},
                                 {"resize_bilinear", translate_resize_bilinear},
                                 {"expand", translate_expand},
                                 {"quantize", translate_quantize},

@@ -47,6 +47,37 @@ class InstanceSegmentation(ProgramTest):
         self.assertEqual(outputs["detections"]["shape"], [2, 20, 6])
         self.assertEqual(outputs["mask_probabilities"]["data"], list(found))
 
+    def test_onnx_runtime_finds_the_same_objects_and_masks(self):
+        try:
+            import numpy
+            import onnx
+            import onnxruntime
+        except ImportError as error:
+            self.skipTest(f"pip install onnx onnxruntime: {error}")
+        exported = run("export", self.own, "--out", self.folder, "--format", "onnx")
+        self.assertEqual(exported.returncode, 0, exported.stderr)
+        path = self.folder / "model.onnx"
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        self.assertEqual([one.name for one in session.get_inputs()], ["images"])
+        pixels = numpy.full((3, SIDE, SIDE, 3), 104, numpy.uint8)
+        pixels[0] = [[((7 * x) % 256, (5 * y) % 256, 90) for x in range(SIDE)] for y in range(SIDE)]
+        pixels[2, 20:40, 10:30] = (128, 210, 40)
+        pixels[2, 30:60, 35:60] = (20, 40, 200)
+        model = Model(self.own, library())
+        self.addCleanup(model.close)
+        for count in (3, 1):
+            detections, masks = session.run(["detections", "mask_probabilities"], {"images": pixels[-count:]})
+            values = (c_uint8 * (count * SIDE * SIDE * 3)).from_buffer_copy(pixels[-count:].tobytes())
+            given = {"images": (UINT8, (count, SIDE, SIDE, 3), values)}
+            expected = numpy.array(model.answer(given, "detections"), numpy.float32).reshape(count, 20, 6)
+            own_masks = numpy.array(model.answer(given, "mask_probabilities"), numpy.float32).reshape(count, 20, 28, 28)
+            self.assertGreater((expected[..., 5] >= 0).sum(), count)
+            self.assertLess(numpy.abs(detections - expected).max(), 1e-2)  # px; scores below
+            self.assertLess(numpy.abs(detections - expected)[..., 4:].max(), 1e-4)
+            used = expected[..., 5] >= 0
+            self.assertLess(numpy.abs(masks - own_masks)[used].max(), 1e-3)
+
     def test_writes_masks_that_pycocotools_scores_alike(self):
         boxes = [(20, 30, 48, 48), (60, 10, 40, 40), (5, 5, 60, 60)]
         (self.folder / "coco/val").mkdir(parents=True)
