@@ -1,8 +1,10 @@
 #include "models/gru4rec.h"
 
 #include "core/data/tensor_names.h"
+#include "core/ops/concat.h"
 #include "core/ops/linear.h"
 #include "core/ops/sequence/recurrent.h"
+#include "core/ops/tensor/gather.h"
 #include "core/ops/tensor/reshape.h"
 #include "core/ops/tensor/slice.h"
 #include "core/ops/tensor/transpose.h"
@@ -41,10 +43,32 @@ class Gru4RecBuilder final : public Blocks {
     }
     ModelVariable bias = make_variable("By.weight", Shape{spec_.items}, constant_start(0));
     bias.files.front().external_shape = Shape{spec_.items, 1};
-    return finish(add("scores", std::make_shared<Linear>(), {x, table, parameter(std::move(bias))}));
+    const ValueId biases = parameter(std::move(bias));
+    if (mode() != Mode::training || !spec_.samples) {
+      return finish(add("scores", std::make_shared<Linear>(), {x, table, biases}));
+    }
+    const ValueId items = add_candidates(sessions);
+    const auto pick = std::make_shared<Gather>(GatherAttributes{});
+    const ValueId rows = add("candidates.rows", pick, {table, items});
+    const ValueId offsets = add("candidates.biases", pick, {biases, items});
+    return finish(add("scores", std::make_shared<Linear>(), {x, rows, offsets}));
   }
 
  private:
+  /// The items that come next in the batch's sessions, then those drawn: i32 [C]. Padding is -1.
+  ValueId add_candidates(std::int64_t sessions) {
+    ValueId items = graph_.add_input(tensor_names::next_tokens, {DType::i32, Shape{sessions * spec_.max_length}});
+    if (spec_.negatives > 0) {
+      const ValueId drawn =
+          graph_.add_input(tensor_names::sampled_items, {DType::i32, Shape{sessions, spec_.negatives}});
+      const ValueId flat =
+          add("candidates.drawn", std::make_shared<Reshape>(Shape{sessions * spec_.negatives}), {drawn});
+      items = add("candidates", std::make_shared<Concat>(0, AmpClass::extra_black), {items, flat});
+    }
+    graph_.set_output(tensor_names::candidates, items);
+    return items;
+  }
+
   ValueId gru(const std::string& name, ValueId x, ValueId lengths) {
     const std::int64_t units = spec_.units, gates = 3 * units;
     const auto zeros = [&](const char* kind) { return make_variable(name + kind, Shape{gates}, constant_start(0)); };
@@ -85,6 +109,8 @@ Gru4RecSpec gru4rec_spec(const Config& config, const DatasetInfo& data) {
   spec.units = config.model.embedding_size;
   spec.max_length = data.max_length;
   spec.dropout = static_cast<float>(config.model.dropout);
+  spec.negatives = config.data.source == "sessions" ? config.data.negatives : 0;
+  spec.samples = spec.negatives > 0 || config.train.loss != ItemLoss::cross_entropy;
   return spec;
 }
 

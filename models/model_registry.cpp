@@ -152,7 +152,8 @@ ModelEntry wide_deep_entry() {
 }
 
 ModelEntry gru4rec_entry() {
-  const Keys keys{"model.embedding_size", "model.dropout", "model.vocab_size", "data.max_length"};
+  const Keys keys{"model.embedding_size", "model.dropout",  "model.vocab_size",
+                  "data.max_length",      "data.negatives", "train.loss"};
   return {"gru4rec", {"GRU4Rec"},   "GRU4Rec",          DataKind::tokens,
           keys,      {"next_item"}, MainWork::products, "GRU4Rec_PyTorch_Official"};
 }

@@ -125,6 +125,8 @@ struct DataConfig {
   Padding padding = Padding::max_length;
   std::string vocab;  // vocabulary file
   ChatTemplate chat_template = ChatTemplate::chatml;
+  std::int64_t negatives = 0;          // sessions: items drawn for each, with which the next item is compared
+  double negative_power = 0.75;        // they are drawn in proportion to how often they occur, to this power
   std::vector<std::string> languages;  // parallel: endings of the files of source and target
   bool lowercase = true;
   Augmentation augment = Augmentation::automatic;
@@ -216,10 +218,13 @@ struct TrainConfig {
   ResizeConfig resize;
   std::vector<ImageSize> multi_scale;  // image sizes, one drawn for each step; empty: data.image_size
   double label_smoothing = 0.0;
-  double mixup = 0.0;      // alpha of Beta(alpha, alpha) for the mixing weights; 0: off
-  double cutmix = 0.0;     // likewise, for the area of the pasted rectangle
-  double ema_decay = 0.0;  // decay of the weights' moving average for evaluation and export; 0: off
-  double clip_norm = 0.0;  // global gradient norm; 0: no clipping
+  ItemLoss loss = ItemLoss::cross_entropy;
+  double bpr_regularization = 1.0;  // bpr_max: weight of the squared scores of items that were drawn
+  double logq = 0.0;                // cross entropy with drawn items: share of the correction for how they were drawn
+  double mixup = 0.0;               // alpha of Beta(alpha, alpha) for the mixing weights; 0: off
+  double cutmix = 0.0;              // likewise, for the area of the pasted rectangle
+  double ema_decay = 0.0;           // decay of the weights' moving average for evaluation and export; 0: off
+  double clip_norm = 0.0;           // global gradient norm; 0: no clipping
   Tristate early_updates = Tristate::automatic;
   Recompute recompute = Recompute::none;
   std::int64_t accumulate_steps = 1;

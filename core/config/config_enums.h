@@ -54,6 +54,14 @@ struct EnumNames<ChatTemplate> {
   static constexpr std::array<std::string_view, 4> names{"chatml", "smollm2", "qwen2", "llama3"};
 };
 
+/// What is learnt of a session's next item: that it is more probable than the others, or ranks before those that were
+/// drawn (Rendle et al. 2009; Hidasi and Karatzoglou 2018).
+enum class ItemLoss { cross_entropy, bpr, bpr_max };
+template <>
+struct EnumNames<ItemLoss> {
+  static constexpr std::array<std::string_view, 3> names{"cross_entropy", "bpr", "bpr_max"};
+};
+
 /// Programs that draw a training while it runs (report/event_file.h).
 enum class EventFormat { tensorboard, visualdl };
 template <>

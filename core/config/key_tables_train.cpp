@@ -122,6 +122,13 @@ std::vector<Key> data_keys(const Sources& all) {
       source_key(all, "chat_template", &DataConfig::chat_template,
                  "how a chat becomes one text: chatml; smollm2 and qwen2 (ChatML with a system message "
                  "of their own where a chat has none); llama3 (without the dates that 3.1 adds)"),
+      source_key(
+          all, "negatives", &DataConfig::negatives,
+          "items drawn for each session; the next item is compared with these and those of the batch; 0: with all")
+          .between(0, 64),
+      source_key(all, "negative_power", &DataConfig::negative_power,
+                 "they are drawn in proportion to how often an item occurs, to this power; 0: all alike")
+          .between(0, 1),
       source_key(all, "languages", &DataConfig::languages,
                  "[SOURCE, TARGET]: endings of the files of the two languages, such as [de, en]"),
       data_key("lowercase", &DataConfig::lowercase,
@@ -211,6 +218,16 @@ std::vector<Key> train_keys() {
 std::vector<Key> step_keys() {
   return {
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
+      train_key("loss", &TrainConfig::loss,
+                "of models that read sessions: cross_entropy; bpr and bpr_max rank the next item before others of the "
+                "batch and data.negatives"),
+      train_key("bpr_regularization", &TrainConfig::bpr_regularization,
+                "bpr_max: weight of the squared scores of the other items")
+          .at_least(0),
+      train_key(
+          "logq", &TrainConfig::logq,
+          "cross_entropy with data.negatives: share of the correction for how often an item is drawn; 1: all of it")
+          .between(0, 1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
       train_key("early_updates", &TrainConfig::early_updates,
                 "update parameters during backward, bit-identically; true: those of 1 MiB and "

@@ -32,6 +32,8 @@ struct DataSettings {
   int max_length = 128;                               // tokens per sample, [CLS] and [SEP] included
   std::string vocab_path = {};                        // as open_tokenizer takes it
   ChatTemplate chat_template = ChatTemplate::chatml;  // chat
+  int negatives = 0;                                  // sessions: items drawn for each training session
+  double negative_power = 0;                          // sessions: of how often an item occurs
   std::vector<std::string> languages = {};            // parallel: endings of the files of source and target
   bool lowercase = true;                              // tsv: lower-case and strip accents
   int classes = 0;                        // 0: from the data (2 for synthetic text and tables, 10 for synthetic images)

@@ -183,7 +183,7 @@ std::vector<DataSourceRow> other_rows() {
         .provides = {tokens},
         .help = "session logs, CSV with a header session_id, item_id and, where rows are not in order, time: "
                 "data.train_file and data.dev_file in data.path; each item's next one is learnt",
-        .keys = split_file_keys,
+        .keys = joined(split_file_keys, {"data.negatives", "data.negative_power"}),
         .required = {train_file},
         .targets = {}},
        open_sessions},

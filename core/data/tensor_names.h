@@ -25,8 +25,13 @@ inline constexpr const char* object_masks = "object_masks";  // i32 [N,T], runs 
 inline constexpr const char* next_tokens =
     "next_tokens";  // i32 [N,S], or packed [T]; -1 marks tokens without a next one
 inline constexpr const char* learnt_tokens = "learnt_tokens";  // i32 [N,S], of chats: 1 for tokens of answers
-inline constexpr const char* mixup_labels = "mixup_labels";    // i32 [N], of the second sample in mixed rows
-inline constexpr const char* mixup_lambda = "mixup_lambda";    // f32 [1], weight of the loss by `labels` then
+inline constexpr const char* sampled_items =
+    "sampled_items";  // i32 [N,K], other items that a session's are compared to
+inline constexpr const char* next_shares = "next_item_shares";  // f32 [N,S], logarithms of how often each occurs
+inline constexpr const char* sampled_shares =
+    "sampled_item_shares";                                   // f32 [N,K], likewise, to the power they are drawn by
+inline constexpr const char* mixup_labels = "mixup_labels";  // i32 [N], of the second sample in mixed rows
+inline constexpr const char* mixup_lambda = "mixup_lambda";  // f32 [1], weight of the loss by `labels` then
 
 // Accepted from other programs in place of lengths.
 inline constexpr const char* attention_mask = "attention_mask";  // [N,S], ones for tokens, zeros for the padding
@@ -54,6 +59,7 @@ inline constexpr const char* rng = "rng";                      // i64 [3] = {see
 inline constexpr const char* loss = "loss";      // f32 []
 inline constexpr const char* logits = "logits";  // [N,classes]; values [N,1]; one logit of two classes [N,1]; language
                                                  // models [N,S,ids], deployed [N,ids] of the token after each text
+inline constexpr const char* candidates = "candidates";  // i32 [C], in training: the items of which logits [N,S,C] are
 inline constexpr const char* target_ranks =
     "target_ranks";  // f32 [N,S], in evaluation: how many items score as high as the next one, itself included
 inline constexpr const char* auxiliary = "auxiliary";            // as logits, from intermediate features, in training

@@ -2,6 +2,7 @@
 // a row in task_registry.cpp.
 #pragma once
 
+#include "core/config/config_enums.h"
 #include "core/config/task_catalog.h"
 #include "core/data/batch.h"
 #include "core/model/model.h"
@@ -21,6 +22,9 @@ struct TaskOptions {
   float label_smoothing = 0;  // weight of the uniform label
   bool mixed = false;         // rows have two labels each
   bool weighted = false;      // classes have weights
+  ItemLoss item_loss = ItemLoss::cross_entropy;
+  float bpr_regularization = 0;
+  float logq = 0;
 };
 
 struct DataConfig;

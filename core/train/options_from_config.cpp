@@ -72,7 +72,10 @@ LossScaleAttributes loss_scale(const ScalerConfig& scaler) {
 std::unique_ptr<Task> configured_task(const Config& config) {
   return make_task(task_name(config), {.label_smoothing = static_cast<float>(config.train.label_smoothing),
                                        .mixed = mixes(config.train),
-                                       .weighted = config.data.class_weights.any()});
+                                       .weighted = config.data.class_weights.any(),
+                                       .item_loss = config.train.loss,
+                                       .bpr_regularization = static_cast<float>(config.train.bpr_regularization),
+                                       .logq = static_cast<float>(config.train.logq)});
 }
 
 }  // namespace
@@ -101,6 +104,8 @@ DataSettings data_settings(const Config& config) {
   settings.max_length = static_cast<int>(data.max_length);
   settings.vocab_path = data.vocab;
   settings.chat_template = data.chat_template;
+  settings.negatives = static_cast<int>(data.negatives);
+  settings.negative_power = data.negative_power;
   settings.languages = data.languages;
   settings.lowercase = data.lowercase;
   settings.classes = static_cast<int>(config.model.classes);

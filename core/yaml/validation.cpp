@@ -108,6 +108,17 @@ void check_tables(const Config& config, const Rejection& reject) {
   expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
 }
 
+/// Rejects losses for other models, and options of other losses.
+void check_loss(const Config& config, const Rejection& reject) {
+  const TrainConfig& train = config.train;
+  if (train.loss != ItemLoss::cross_entropy && !config.model.entry.reads_key("train.loss")) {
+    reject("train.loss", "{} is for models of sessions, {} is none", enum_name(train.loss), config.model.entry.name);
+  }
+  if (train.logq > 0 && (train.loss != ItemLoss::cross_entropy || config.data.negatives == 0)) {
+    reject("train.logq", "corrects cross_entropy with data.negatives");
+  }
+}
+
 /// Rejects image options for other models.
 void check_images(const Config& config, const Rejection& reject) {
   const DataKind kind = config.model.entry.reads;
@@ -222,6 +233,7 @@ void check_across(LoadedConfig& loaded, const Catalogs& catalogs) {
   check_data(loaded.config, catalogs, reject);
   check_training(loaded.config, reject);
   check_images(loaded.config, reject);
+  check_loss(loaded.config, reject);
   check_tables(loaded.config, reject);
   check_distribution(loaded.config.dist, reject);
   check_run(loaded.config, reject);

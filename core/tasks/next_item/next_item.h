@@ -10,6 +10,11 @@ class NextItem final : public LanguageModel {
   using LanguageModel::LanguageModel;
 
   std::string_view name() const override { return "next_item"; }
+  /// In training with candidates, of which logits [N, S, C] are: that the next item is the most probable one of them
+  /// and itself, by cross entropy; or ranks before them, by BPR's mean over them or BPR-max (GRU4Rec's).
+  std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
+  /// Adds where each next item is among the candidates.
+  void collate(Batch& batch) const override;
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;

@@ -52,6 +52,14 @@ class Sessions(ProgramTest):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertAlmostEqual(get_figures(self.report("again"))["recall_at_20"], accuracy["recall_at_20"], places=6)
 
+    def test_their_order_is_learned_from_some_items_too(self):
+        for name, *settings in (("drawn", "data.negatives=8", "train.logq=1"), ("bpr", "train.loss=bpr", "data.negatives=8"),
+                                ("bpr_max", "train.loss=bpr_max", "train.bpr_regularization=0.1")):
+            with self.subTest(name):
+                trained = self.train(name, *(word for one in settings for word in ("-o", one)))
+                self.assertEqual(trained.returncode, 0, trained.stderr)
+                self.assertGreater(get_figures(self.report(name))["recall_at_20"], 0.8)
+
     def test_a_run_goes_on_where_it_stopped(self):
         short = ("-o", "eval.every_epochs=0", "-o", "model.dropout=0.2")
         self.assertEqual(self.train("whole", *short, "-o", "train.steps=20").returncode, 0)
@@ -67,7 +75,8 @@ class Sessions(ProgramTest):
         (self.folder / "train.csv").write_text("session,item\n1,2\n1,2,3\n")
         self.assert_one_line_error(self.train("fields"), 1, "train.csv:3: expected 2 fields")
         for override, key in (("data.train_file=", "data.train_file"), ("model.classes=3", "model.classes"),
-                              ("data.max_length=1", "data.max_length"), ("train.mixup=0.2", "train.mixup")):
+                              ("data.max_length=1", "data.max_length"), ("train.mixup=0.2", "train.mixup"),
+                              ("data.negatives=65", "data.negatives"), ("train.logq=1", "train.logq")):
             with self.subTest(override):
                 self.assert_one_line_error(run("validate", self.config, "-o", override), 2, key)
 

@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cmath>
+
 namespace ptrain {
 namespace {
 
@@ -76,6 +79,37 @@ TEST_F(Sessions, LearnEveryItemButTheFirstOnce) {
   EXPECT_EQ(data->origin(2).line, 8);
   ASSERT_EQ(data->notes().size(), 1u);
   EXPECT_NE(data->notes()[0].find("left out 1 session with fewer than two items"), std::string::npos);
+}
+
+TEST_F(Sessions, DrawOtherItemsByHowOftenTheyOccur) {
+  settings_.negatives = 40;
+  settings_.negative_power = 1;
+  const auto data = open_dataset(settings_, Split::train);
+  std::vector<double> counts(4);
+  for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
+    for (std::int64_t index = 0; index < data->size(); ++index) {
+      const Batch sample = load_sample(*data, index, SampleRandom(1, epoch, index));
+      for (const std::int32_t item : get_values<std::int32_t>(sample, tensor_names::sampled_items)) {
+        ++counts.at(static_cast<std::size_t>(item));
+      }
+    }
+  }
+  const std::array<double, 4> shares{2.0 / 7, 2.0 / 7, 1.0 / 7, 2.0 / 7};  // of a, b, c and d in sessions that count
+  for (std::size_t item = 0; item < shares.size(); ++item) EXPECT_NEAR(counts[item] / 6000, shares[item], 0.03) << item;
+  const Batch sample = load_sample(*data, 1, SampleRandom(1, 0, 1));
+  const auto next = get_values<float>(sample, tensor_names::next_shares);
+  EXPECT_NEAR(next[0], std::log(shares[2]), 1e-6);
+  EXPECT_NEAR(next[1], std::log(shares[3]), 1e-6);
+  EXPECT_EQ(next[2], 0);
+  const auto items = get_values<std::int32_t>(sample, tensor_names::sampled_items);
+  const auto drawn = get_values<float>(sample, tensor_names::sampled_shares);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    EXPECT_NEAR(drawn[i], std::log(shares.at(static_cast<std::size_t>(items[i]))), 1e-6);
+  }
+  write_file_atomic(folder_ / "dev.csv", "session,item\n1,d\n1,a\n");
+  for (const TensorSpec& spec : open_dataset(settings_, Split::eval)->tensors({})) {
+    EXPECT_NE(spec.name, tensor_names::sampled_items);
+  }
 }
 
 TEST_F(Sessions, AreEvaluatedOnItemsThatWereTrained) {
