@@ -238,7 +238,7 @@ class Compare(ProgramTest):
         program.write_text(DRIFTING.format(python=sys.executable, binary=BINARY))
         program.chmod(0o755)
         result = run("compare", self.config, "-o", "threads=1", "-o", "eval.every_epochs=0", "--against", "threads=1",
-                     "--program", program, "--budget", "8", "--out", self.folder / "live")
+                     "--program", program, "--budget", "20", "--out", self.folder / "live")
         lines = re.findall(r"(?m)^pair (\d+): (.*)$", result.stderr)
         self.assertGreaterEqual(len(lines), 3, result.stderr)
         self.assertEqual([int(number) for number, _ in lines], list(range(1, len(lines) + 1)))
