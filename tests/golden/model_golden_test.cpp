@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"llama", Fusion::full}, Case{"llama", Fusion::off}, Case{"transformer", Fusion::full},
         Case{"transformer", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
         Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full}, Case{"llama_lora", Fusion::off},
-        Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}, Case{"bert_base", Fusion::off}),
+        Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}),
     testing::case_name);
 
 }  // namespace
