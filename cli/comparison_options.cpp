@@ -1,5 +1,6 @@
 #include "cli/comparison_options.h"
 
+#include "cli/number_range.h"
 #include "cli/output_format.h"
 #include "core/analysis/html/comparison_page.h"
 #include "core/base/errors.h"
@@ -25,15 +26,15 @@ std::string render(const Comparison& comparison, const std::string& format) {
 void ComparisonOptions::add_to(CLI::App& command) {
   command.add_option("--threshold", threshold_, "tolerated change of step time in percent")
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 100.0));
+      ->check(in_range(0.01, 100.0));
   command.add_option("--confidence", confidence_, "confidence of the interval in percent")
       ->capture_default_str()
-      ->check(CLI::Range(50.0, 99.99));
+      ->check(in_range(50.0, 99.99));
   command
       .add_option("--accuracy-margin", accuracy_margin_,
                   "tolerated loss of the primary metric: 0.01 is a point, or 1 % of an unbounded metric")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(in_range(0.0, 1.0));
   command.add_option("--allow", allowed_, "hardware,config,data: kinds of difference to accept")->delimiter(',');
   CLI::Option* format =
       command.add_option("--format", format_, "output format")->capture_default_str()->type_name(comparison_formats);

@@ -2,6 +2,7 @@
 // process, and reports the effects of the axes.
 #include "cli/command_options.h"
 #include "cli/commands.h"
+#include "cli/number_range.h"
 #include "cli/open_device.h"
 #include "cli/program_catalogs.h"
 #include "cli/reference/command_tree.h"
@@ -245,7 +246,7 @@ void add_bench_command(CLI::App& program) {
       ->check(CLI::Range(1, 1000))
       ->needs(published);
   command->add_option("--timeout", options->timeout_seconds, "time limit of a run in seconds, overriding the suite's")
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(in_range(0.1, 1e6));
   command->add_flag("--per-device", options->per_device,
                     "run every case on each GPU alone, and on all at once: axes device and at_once");
   command->add_flag("--fresh", options->fresh, "delete earlier records");

@@ -2,6 +2,7 @@
 #include "cli/choice_option.h"
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
+#include "cli/number_range.h"
 #include "cli/output_format.h"
 #include "core/base/counted.h"
 #include "core/base/standard_streams.h"
@@ -171,12 +172,12 @@ void add_bench_infer_command(CLI::App& program) {
   command
       ->add_option("--seconds", arguments->seconds,
                    "least duration, with at least 100 samples; for server, of each rate that holds")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(in_range(0.0, 1e6))
       ->capture_default_str();
   command
       ->add_option("--bound", arguments->bound,
                    "server: bound of the p99 latency in ms; default 15 for images, 130 for texts")
-      ->check(CLI::Range(1e-3, 1e9))
+      ->check(in_range(1e-3, 1e9))
       ->type_name("MS");
   command->add_flag("--mlperf", arguments->mlperf, "use MLPerf's least durations and samples");
   command->add_flag("--per-op", arguments->per_op, "time every op, with little overhead, and print the slowest");

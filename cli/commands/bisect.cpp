@@ -2,6 +2,7 @@
 #include "core/bench/bisect.h"
 #include "cli/command_options.h"
 #include "cli/commands.h"
+#include "cli/number_range.h"
 #include "cli/open_device.h"
 #include "cli/output_format.h"
 #include "cli/program_catalogs.h"
@@ -124,15 +125,15 @@ void add_bisect_command(CLI::App& program) {
       ->add_option("--threshold", options.threshold_percent,
                    "smaller differences of GOOD and BAD are none: percent, or points of a metric of at most 1")
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 100.0));
+      ->check(in_range(0.01, 100.0));
   command->add_option("--confidence", arguments->confidence_percent, "probability of the answer in percent")
       ->capture_default_str()
-      ->check(CLI::Range(50.0, 99.99));
+      ->check(in_range(50.0, 99.99));
   command->add_option("--max-runs", options.most_runs, "runs after which the search ends undecided")
       ->capture_default_str()
       ->check(CLI::Range(6, 100000));
   command->add_option("--timeout", arguments->timeout_seconds, "time limit of a run in seconds, overriding the suite's")
-      ->check(CLI::Range(0.1, 1e6));
+      ->check(in_range(0.1, 1e6));
   command->add_option("--seed", arguments->seed, "seed of the order of runs")->capture_default_str();
   command->add_option("--out", options.folder, "folder of builds and records; default runs/bisect/GOOD-BAD");
   command->add_flag("--fresh", options.fresh, "delete what an earlier search left there");

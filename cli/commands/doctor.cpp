@@ -3,6 +3,7 @@
 #include "cli/machine_check/burn_in_request.h"
 #include "cli/machine_check/machine.h"
 #include "cli/machine_check/ranks_request.h"
+#include "cli/number_range.h"
 #include "cli/open_device.h"
 #include "core/base/machine_load.h"
 #include "core/base/machine_memory.h"
@@ -197,20 +198,24 @@ void add_doctor_command(CLI::App& program) {
   command->add_flag("--json", options->as_json, "print JSON");
   command->add_flag("--describe-gpu", options->describe_gpu,
                     "print only cuDNN's description of the GPU, for estimate --compile-for");
-  command
-      ->add_option("--ranks", options->ranks.ranks,
-                   "compare the ranks that mpirun or srun started, or N threads: arithmetic, memory, disk, links")
-      ->expected(0, 1)
-      ->default_str("2")
-      ->check(CLI::Range(2, 65536))
-      ->type_name("[N]");
+  auto* const ranks =
+      command
+          ->add_option("--ranks", options->ranks.ranks,
+                       "compare the ranks that mpirun or srun started, or N threads: arithmetic, memory, disk, links")
+          ->expected(0, 1)
+          ->default_str("2")
+          ->check(CLI::Range(2, 65536))
+          ->type_name("[N]");
   command
       ->add_option("--disk", options->ranks.disk,
                    "with --ranks: folder whose disk is measured; default: for temporary files")
+      ->needs(ranks)
       ->type_name("DIR");
   auto* const checks =
-      command->add_flag("--check", options->check,
-                        "measure every device, and check it against its data sheet, its own limits and --expect");
+      command
+          ->add_flag("--check", options->check,
+                     "measure every device, and check it against its data sheet, its own limits and --expect")
+          ->excludes(ranks);
   command->add_option("--expect", options->acceptance.expected_file, "YAML file of expected values")
       ->needs(checks)
       ->type_name("FILE");
@@ -220,12 +225,13 @@ void add_doctor_command(CLI::App& program) {
   command
       ->add_option("--burn-in", options->burn_in.minutes,
                    "keep every GPU, or all CPU threads, under load, and check rate and results")
-      ->check(CLI::Range(0.001, 1e5))
+      ->excludes(ranks)
+      ->check(in_range(0.001, 1e5))
       ->type_name("MINUTES");
   command
       ->add_option("--drift", options->burn_in.drift_percent,
                    "largest accepted drop of the rate under load, in percent")
-      ->check(CLI::Range(0.1, 100.0))
+      ->check(in_range(0.1, 100.0))
       ->capture_default_str()
       ->type_name("PERCENT");
   command->footer(

@@ -1,6 +1,7 @@
 // ptrain export: writes a trained model as a folder or ONNX file that is independent of its run.
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
+#include "cli/number_range.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/cpu/cpu_backend.h"
@@ -71,14 +72,11 @@ void export_merged(const LoadedModel& opened, const ExportArguments& arguments) 
                                              : read_windows(opened.trained, arguments.check_text, windows);
   Config config = opened.trained.config;
   config.model.lora = {};
-  {
-    const FolderLock lock = claim_model_folder(opened.trained, arguments.out);
-    write_merged(opened.trained, *make_model(config, opened.trained.data), arguments.out);
-  }
-  const MergeCheck check = compare_merged(*cpu::make_backend(), opened, open_model(arguments.out), texts);
+  ModelFolderWriter writer = claim_model_folder(opened.trained, arguments.out);
+  write_merged(opened.trained, *make_model(config, opened.trained.data), writer.folder());
+  const MergeCheck check = compare_merged(*cpu::make_backend(), opened, open_model(writer.folder().string()), texts);
   fmt::print("{}\n", format_check(check, *opened.task));
-  if (check.relative <= arguments.max_logit_error) return;
-  remove_model(arguments.out);
+  if (check.relative <= arguments.max_logit_error) return writer.put_in_place();
   fail("{}: not written: the logits of the merged weights are off by {:.1e}, more than --max-logit-error {:.1e}",
        arguments.out, check.relative, arguments.max_logit_error);
 }
@@ -131,7 +129,7 @@ void add_export_command(CLI::App& program) {
   command
       ->add_option("--max-logit-error", arguments->max_logit_error,
                    "largest accepted relative error of a merged model's logits")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(in_range(0.0, 1e6))
       ->capture_default_str();
   command->footer(
       "Example:\n  ptrain export runs/resnet50 --out model\n  ptrain export model --out . --format onnx\n"

@@ -1,6 +1,7 @@
 // ptrain history: a suite's speed, memory and accuracy over its baselines, and where they changed.
 #include "core/analysis/history/history.h"
 #include "cli/commands.h"
+#include "cli/number_range.h"
 #include "cli/output_format.h"
 #include "core/analysis/history/history_page.h"
 #include "core/base/standard_streams.h"
@@ -65,12 +66,12 @@ void add_history_command(CLI::App& program) {
   command->add_option("--since", options->rule.since, "name of a baseline: earlier changes are not regressions");
   command->add_option("--threshold", options->rule.threshold_percent, "tolerated change of speed and memory in percent")
       ->capture_default_str()
-      ->check(CLI::Range(0.01, 100.0));
+      ->check(in_range(0.01, 100.0));
   command
       ->add_option("--accuracy-points", options->rule.accuracy_points,
                    "tolerated change of the primary metric in points, or percent if unbounded")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(in_range(0.0, 100.0));
   command->footer(
       "Points are the sweeps below DIR in order of measurement: baselines, and a sweep in DIR that is\n"
       "not saved yet. Each machine and configuration forms its own series. Change points are found by\n"

@@ -2,6 +2,7 @@
 #include "cli/choice_option.h"
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
+#include "cli/number_range.h"
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
@@ -210,22 +211,22 @@ void add_generation_options(CLI::App& command, InferArguments& arguments) {
       ->capture_default_str()
       ->group(group);
   command.add_option("--top-p", sampling.top_p, "of the most likely tokens, as few as reach this probability together")
-      ->check(CLI::Range(1e-6, 1.0))
+      ->check(in_range(1e-6, 1.0))
       ->capture_default_str()
       ->group(group);
   command
       .add_option("--min-p", sampling.min_p, "only tokens with at least this share of the likeliest one's probability")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(in_range(0.0, 1.0))
       ->capture_default_str()
       ->group(group);
   command
       .add_option("--repetition-penalty", sampling.repetition_penalty,
                   "divides the logits of tokens that the text has, and multiplies negative ones; 1: none")
-      ->check(CLI::Range(0.01, 100.0))
+      ->check(in_range(0.01, 100.0))
       ->capture_default_str()
       ->group(group);
   command.add_option("--temperature", sampling.temperature, "divisor of logits; 0: always the most likely token")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(in_range(0.0, 100.0))
       ->capture_default_str()
       ->group(group);
   command.add_option("--seed", sampling.seed, "seed of sampling")->capture_default_str()->group(group);
@@ -246,7 +247,7 @@ void add_translation_options(CLI::App& command, SearchOptions& search) {
   command
       .add_option("--length-penalty", search.length_penalty,
                   "power of a translation's number of tokens that its log probability is divided by")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(in_range(0.0, 10.0))
       ->capture_default_str()
       ->group(group);
 }

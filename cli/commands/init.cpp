@@ -3,6 +3,7 @@
 #include "cli/program_catalogs.h"
 #include "cli/shipped.h"
 #include "core/base/counted.h"
+#include "core/base/utf8.h"
 #include "core/data/find_data.h"
 #include "core/io/atomic_file.h"
 #include "core/yaml/load.h"
@@ -100,9 +101,10 @@ void init(const InitOptions& options) {
   if (catalogs().find_source(settings.source).provides_form(SampleForm::clip)) {
     settings.segments = static_cast<int>(Config{}.model.segments);
   }
-  fs::path data = fs::path(options.data).lexically_normal();
+  if (!is_utf8(options.data)) fail_usage("DATA: the path is no UTF-8, as a configuration has to be; rename it");
+  fs::path data = fs::absolute(options.data).lexically_normal();
   if (!data.has_filename()) data = data.parent_path();
-  const std::string name = data.stem().string();
+  const std::string name = data.has_filename() ? data.stem().string() : "data";
   const fs::path out = options.out.empty() ? fs::path(name + ".yaml") : fs::path(options.out);
   if (fs::exists(out)) fail_usage("{}: already exists; choose another file with --out", out.string());
 

@@ -2,6 +2,7 @@
 #include "cli/choice_option.h"
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
+#include "cli/number_range.h"
 #include "cli/output_format.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
@@ -105,6 +106,7 @@ void quantize(const QuantizeArguments& arguments) {
   read.insert(read.end(), arguments.calibrate.begin(), arguments.calibrate.end());
   read.insert(read.end(), arguments.evaluate.begin(), arguments.evaluate.end());
   require_free_output("--report", arguments.report, read, "ptrain.quantize", FolderInputs::are_inputs);
+  if (!arguments.report.empty()) require_outside_model("--report", arguments.report, arguments.out);
   const std::unique_ptr<InferenceDataset> all = open_inputs(opened.trained, arguments.calibrate, arguments.inputs);
   const std::unique_ptr<InferenceDataset> calibration = sample_evenly(*all, arguments.samples);
   const std::unique_ptr<InferenceDataset> others =
@@ -112,14 +114,13 @@ void quantize(const QuantizeArguments& arguments) {
   DeployArguments deploy{arguments.model, "cpu", arguments.amp, std::min(arguments.batch, calibration->size())};
   DeployOptions deploy_options = deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
   deploy_options.kernels.exhaustive_search = false;
-  const FolderLock lock = claim_model_folder(opened.trained, arguments.out);
+  ModelFolderWriter writer = claim_model_folder(opened.trained, arguments.out);
   QuantizedModel quantized =
       quantize_model(*backend, opened, deploy_options, options, *calibration, others ? *others : *calibration,
                      [](const std::string& line) { print_error_line(line); });
-  const std::filesystem::path weights = std::filesystem::path(arguments.out) / model_files::weights;
-  std::filesystem::remove(std::filesystem::path(arguments.out) / model_files::document);
-  save_quantized(*quantized.model, weights);
-  copy_as_quantized(opened.trained, quantized.record, arguments.out);
+  save_quantized(*quantized.model, writer.folder() / model_files::weights);
+  copy_as_quantized(opened.trained, quantized.record, writer.folder());
+  writer.put_in_place();
 
   QuantizeReport& report = quantized.report;
   report.model = opened.trained.folder.string();
@@ -128,7 +129,7 @@ void quantize(const QuantizeArguments& arguments) {
   report.precision = arguments.amp;
   report.evaluated_on = others ? fmt::format("{}", fmt::join(arguments.evaluate, " ")) : "the calibration samples";
   report.bytes_before = read_size(opened.trained.weights().file);
-  report.bytes_after = read_size(weights);
+  report.bytes_after = read_size(std::filesystem::path(arguments.out) / model_files::weights);
   report.notes = make_notes(*calibration, *opened.task);
   if (!report.accuracy && !report.metric) {
     report.notes.push_back(
@@ -172,12 +173,12 @@ void add_quantize_command(CLI::App& program) {
       ->capture_default_str()
       ->type_name("faster|all");
   command->add_option("--max-drop", arguments->max_drop, "largest accepted loss of accuracy, in points")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(in_range(0.0, 100.0))
       ->capture_default_str();
   command
       ->add_option("--max-logit-error", arguments->max_logit_error,
                    "largest accepted relative error of logits, without labels")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(in_range(0.0, 1e6))
       ->capture_default_str();
   command->add_option("--amp", arguments->amp, "precision of layers left in float")
       ->capture_default_str()
@@ -188,7 +189,7 @@ void add_quantize_command(CLI::App& program) {
   command
       ->add_option("--speed-seconds", arguments->speed_seconds,
                    "seconds per round of the speed comparison; 0: no comparison")
-      ->check(CLI::Range(0.0, 600.0))
+      ->check(in_range(0.0, 600.0))
       ->capture_default_str();
   command->add_option("--report", arguments->report, "the report as JSON")->type_name("FILE");
   command->add_flag("--json", arguments->json, "print the report as JSON");

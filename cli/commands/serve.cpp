@@ -1,6 +1,7 @@
 // ptrain serve: serves a trained model over HTTP, by the KServe v2 protocol; a language model by OpenAI's.
 #include "cli/commands.h"
 #include "cli/deploy_arguments.h"
+#include "cli/number_range.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "core/base/url.h"
@@ -139,7 +140,7 @@ void add_serve_command(CLI::App& program) {
   command
       ->add_option("--max-delay", arguments->batching.max_delay_ms,
                    "longest time in ms that a request waits for others to join its batch")
-      ->check(CLI::Range(0.0, 60e3))
+      ->check(in_range(0.0, 60e3))
       ->capture_default_str()
       ->type_name("MS");
   command->add_option("--queue", arguments->batching.queue, "largest number of waiting requests; more get status 503")

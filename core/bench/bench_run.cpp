@@ -35,21 +35,22 @@ std::vector<std::string> make_arguments(const BenchRun& run) {
 }
 
 /// Of a command that ended; a metric that it did not print fails this run, not the sweep.
-void set_command_outcome(RunRecord& record, const BenchRun& run, const ChildResult& child) {
+void set_command_outcome(RunRecord& record, const BenchRun& run, const BenchCommand& command,
+                         const std::string& file_before, const ChildResult& child) {
   if (child.code != 0) {
     record.message = fmt::format("exit code {}: {}", child.code, find_last_line(run.folder / "log.txt"));
     return;
   }
   try {
-    set_command_figures(record, fill_run_placeholders(run.command, record, run.folder), run.steady, run.folder,
-                        run.folder / "log.txt");
+    set_command_figures(record, command, run.steady, run.folder, run.folder / "log.txt", file_before);
     if (record.figures && record.figures->memory_bytes == 0) record.figures->memory_bytes = child.peak_bytes;
   } catch (const Error& error) {
     record.message = error.what();
   }
 }
 
-void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& run) {
+void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& run, const BenchCommand& command,
+                 const std::string& file_before) {
   record.exit_code = child.code;
   record.wall_seconds = child.seconds;
   if (child.end == ChildResult::End::timed_out) {
@@ -59,7 +60,7 @@ void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& ru
     record.message = fmt::format("ended by signal {}{}", child.code - 128,
                                  child.code == 137 ? ", by the kernel when memory ran out?" : "");
   } else if (!run.command.text.empty()) {
-    set_command_outcome(record, run, child);
+    set_command_outcome(record, run, command, file_before, child);
   } else if (fs::exists(run.folder / run_files::report)) {
     set_report_figures(record, run.steady, run.folder);
   } else {
@@ -116,16 +117,16 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
   record.started = utc_time();
   const fs::path log = run.folder / "log.txt";
   const bool own = run.command.text.empty();
-  const ChildResult child =
-      run_child(own ? program.path : "/bin/sh",
-                own ? make_arguments(run)
-                    : std::vector<std::string>{"-c", fill_run_placeholders(run.command, record, run.folder).text},
-                log, run.timeout_seconds, stopped, run.environment, run.command.folder);
+  const BenchCommand command = fill_run_placeholders(run.command, record, run.folder);
+  const std::string file_before = describe_metric_file(command);
+  const ChildResult child = run_child(own ? program.path : "/bin/sh",
+                                      own ? make_arguments(run) : std::vector<std::string>{"-c", command.text}, log,
+                                      run.timeout_seconds, stopped, run.environment, run.command.folder);
   if (child.end == ChildResult::End::stopped) {
     fs::remove_all(run.folder, error);
     return std::nullopt;
   }
-  set_outcome(record, child, run);
+  set_outcome(record, child, run, command, file_before);
   if (record.outcome == RunOutcome::ok || record.outcome == RunOutcome::unstable) fs::remove(log, error);
   write_document(record, run.folder / "record.json");
   return record;

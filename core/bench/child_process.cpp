@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -23,8 +24,6 @@ namespace {
 
 constexpr double grace_seconds = 5;
 constexpr auto poll_interval = std::chrono::milliseconds(10);
-constexpr int cannot_start = 127;
-
 /// This process's environment with `added` (NAME=value) replacing entries of the same name.
 std::vector<std::string> merge_environment(const std::map<std::string, std::string>& added) {
   std::vector<std::string> all;
@@ -44,8 +43,9 @@ std::vector<char*> make_pointers(std::vector<std::string>& words) {
   return pointers;
 }
 
+/// Writes why to `failure` where it cannot.
 [[noreturn]] void execute(const char* program, char* const* arguments, char* const* environment, int log, pid_t parent,
-                          const char* folder) {
+                          const char* folder, int failure) {
   setpgid(0, 0);
   unblock_signals();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -53,7 +53,20 @@ std::vector<char*> make_pointers(std::vector<std::string>& words) {
   const bool ready = getppid() == parent && (*folder == '\0' || chdir(folder) == 0) && nothing >= 0 &&
                      dup2(nothing, STDIN_FILENO) >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
   if (ready) execve(program, arguments, environment);
-  _exit(cannot_start);
+  const int reason = errno;
+  const bool told = write(failure, &reason, sizeof reason) == sizeof reason;
+  _exit(told ? EXIT_FAILURE : 127);
+}
+
+/// Waits until the program has started, which closes the other end of the pipe. Returns 0, or why it could not.
+int await_start(int failure) {
+  int reason = 0;
+  ssize_t count = 0;
+  do {
+    count = read(failure, &reason, sizeof reason);
+  } while (count < 0 && errno == EINTR);
+  close(failure);
+  return count == sizeof reason ? reason : 0;
 }
 
 /// Waits until the process of `descriptor` ends, or the poll interval is over; on kernels without such descriptors, for
@@ -84,14 +97,21 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   const std::vector<char*> envp = make_pointers(settings);
   const int log_file = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (log_file < 0) fail("{}: cannot be written: {}", log.string(), std::strerror(errno));
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) fail("a run cannot be started: {}", std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) execute(name.c_str(), argv.data(), envp.data(), log_file, parent, folder.c_str());
+  if (child == 0) execute(name.c_str(), argv.data(), envp.data(), log_file, parent, folder.c_str(), failure[1]);
   close(log_file);
-  if (child < 0) fail("a run cannot be started: {}", std::strerror(errno));
+  close(failure[1]);
+  if (child < 0) {
+    close(failure[0]);
+    fail("a run cannot be started: {}", std::strerror(errno));
+  }
   setpgid(child, child);  // in the parent too, to avoid a race
 
   const Stopwatch watch;
+  const int cannot_start = await_start(failure[0]);
   ChildResult result;
   double asked_to_end = -1;
   int status = 0;
@@ -113,9 +133,7 @@ ChildResult run_child(const std::filesystem::path& program, const std::vector<st
   result.peak_bytes = static_cast<std::int64_t>(usage.ru_maxrss) << 10;
   result.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (result.end == ChildResult::End::exited && WIFSIGNALED(status)) result.end = ChildResult::End::signalled;
-  if (result.end == ChildResult::End::exited && result.code == cannot_start) {
-    fail("{}: cannot be started", name);
-  }
+  if (cannot_start != 0) fail("{}: cannot be started: {}", name, std::strerror(cannot_start));
   return result;
 }
 

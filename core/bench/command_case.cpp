@@ -1,12 +1,15 @@
 #include "core/bench/command_case.h"
 
 #include "core/base/errors.h"
+#include "core/base/utf8.h"
 #include "core/bench/command_metric.h"
 #include "core/config/text.h"
 #include "core/io/atomic_file.h"
 #include "core/io/run_files.h"
 #include "core/report/json_file.h"
 #include "core/report/metrics_line.h"
+
+#include <sys/stat.h>
 
 #include <array>
 #include <numeric>
@@ -102,6 +105,7 @@ BenchCommand fill_run_placeholders(const BenchCommand& command, const RunRecord&
 }
 
 void check_command(const BenchCommand& command, const std::string& where) {
+  if (!is_utf8(command.text)) fail_usage("{}: command: is no UTF-8, as its record has to be", where);
   const CommandMetric metric = parse_command_metric(command.metric, where + ": metric");
   const bool given =
       metric.source == CommandMetric::Source::report || metric.source == CommandMetric::Source::wall_time;
@@ -111,10 +115,20 @@ void check_command(const BenchCommand& command, const std::string& where) {
   }
 }
 
+std::string describe_metric_file(const BenchCommand& command) {
+  const CommandMetric metric = parse_command_metric(command.metric, "metric");
+  struct stat found {};
+  if (metric.file.empty() || ::stat((command.folder / metric.file).c_str(), &found) != 0) return {};
+  return fmt::format("{} {} {}.{:09}", found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+}
+
 void set_command_figures(RunRecord& record, const BenchCommand& command, const SteadyRule& rule, const fs::path& folder,
-                         const fs::path& output) {
+                         const fs::path& output, const std::string& file_before) {
   CommandMetric metric = parse_command_metric(command.metric, "metric");
   if (!metric.file.empty()) metric.file = command.folder / metric.file;
+  if (!file_before.empty() && describe_metric_file(command) == file_before) {
+    fail("{}: is as before: the command did not write it", metric.file.string());
+  }
   if (metric.source == CommandMetric::Source::report) {
     copy_report(metric.file, folder);
     return set_report_figures(record, rule, folder);

@@ -51,7 +51,7 @@ std::vector<std::string_view> split_output(std::string_view text) {
 double parse_figure(std::string_view text, const CommandMetric& metric) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0 && value < 1e300)) {
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 1e-300 && value < 1e300)) {
     fail("the metric {} is {}, expected a number above 0", shown(metric.name), shown(text));
   }
   return value;

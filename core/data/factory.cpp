@@ -1,7 +1,9 @@
 #include "core/data/factory.h"
 
+#include "core/base/utf8.h"
 #include "core/data/source_registry.h"
 #include "core/data/sources.h"
+#include "core/io/atomic_file.h"
 
 #include <fmt/ranges.h>
 
@@ -62,7 +64,11 @@ DatasetInfo parallel_info(int max_length, int vocab_size, std::int32_t end_token
 }
 
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {
-  return find_source_row(settings.source).open(settings, split);
+  std::unique_ptr<Dataset> opened = find_source_row(settings.source).open(settings, split);
+  for (const std::string& name : opened->info().class_names) {
+    if (!is_utf8(name)) fail("{}: the name of the class {} is no UTF-8; rename it", settings.path, quoted_name(name));
+  }
+  return opened;
 }
 
 }  // namespace ptrain

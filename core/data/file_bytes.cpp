@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -27,8 +28,14 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& byt
   refuse_stand_in(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+namespace {
+
+bool is_gzip(std::span<const std::uint8_t> bytes) { return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b; }
+
+}  // namespace
+
 ByteReader::ByteReader(std::span<const std::uint8_t> bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {
-  gzip_ = bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+  gzip_ = is_gzip(bytes);
   if (!gzip_) return;
   constexpr int gzip_window = 15 + 16;
   if (inflateInit2(&stream_, gzip_window) != Z_OK) fail("{}: zlib cannot start", name_);
@@ -57,7 +64,7 @@ std::size_t ByteReader::read_some(std::span<std::uint8_t> out) {
     const int status = inflate(&stream_, Z_NO_FLUSH);
     done += room - stream_.avail_out;
     if (status == Z_STREAM_END) {
-      ended_ = true;
+      ended_ = !begin_next_member();
     } else if (status == Z_BUF_ERROR || (status == Z_OK && stream_.avail_in == 0 && stream_.avail_out != 0)) {
       fail("{}: gzip data ends early (truncated file)", name_);
     } else if (status != Z_OK) {
@@ -65,6 +72,15 @@ std::size_t ByteReader::read_some(std::span<std::uint8_t> out) {
     }
   }
   return done;
+}
+
+/// A file may be several that were joined, and end in zeros.
+bool ByteReader::begin_next_member() {
+  const std::span<const std::uint8_t> rest = bytes_.subspan(static_cast<std::size_t>(stream_.next_in - bytes_.data()));
+  if (std::ranges::all_of(rest, [](std::uint8_t byte) { return byte == 0; })) return false;
+  if (!is_gzip(rest)) fail("{}: has {} bytes of something else after its gzip data", name_, rest.size());
+  if (inflateReset(&stream_) != Z_OK) fail("{}: zlib cannot start", name_);
+  return true;
 }
 
 void ByteReader::read(std::span<std::uint8_t> out) {

@@ -36,6 +36,7 @@ class ByteReader {
 
  private:
   std::size_t read_some(std::span<std::uint8_t> out);
+  bool begin_next_member();
 
   std::span<const std::uint8_t> bytes_;
   std::string name_;

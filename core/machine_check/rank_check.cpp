@@ -44,26 +44,25 @@ class ScratchFile {
   ScratchFile(const std::filesystem::path& folder, int rank)
       : path_(folder / fmt::format("ptrain-check-{}-{}", rank, ::getpid())),
         file_(::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600)) {
-    if (file_ < 0) refuse("create");
+    if (file_ < 0) refuse("create", errno);
+    ::unlink(path_.c_str());  // so that nothing stays where the process is killed
   }
-  ~ScratchFile() {
-    ::close(file_);
-    ::unlink(path_.c_str());
-  }
+  ~ScratchFile() { ::close(file_); }
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;
 
   /// Bytes/s.
   double write(std::span<const std::byte> bytes) {
     const Stopwatch watch;
-    if (::pwrite(file_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) refuse("write");
-    if (::fdatasync(file_) != 0) refuse("write");
+    const ssize_t count = ::pwrite(file_, bytes.data(), bytes.size(), 0);
+    if (count != static_cast<ssize_t>(bytes.size())) refuse("write", count < 0 ? errno : ENOSPC);
+    if (::fdatasync(file_) != 0) refuse("write", errno);
     return static_cast<double>(bytes.size()) / watch.seconds();
   }
 
  private:
-  [[noreturn]] void refuse(const char* action) const {
-    fail("{}: cannot {} it: {}; name another folder with --disk", path_.string(), action, std::strerror(errno));
+  [[noreturn]] void refuse(const char* action, int reason) const {
+    fail("{}: cannot {} it: {}; name another folder with --disk", path_.string(), action, std::strerror(reason));
   }
 
   std::filesystem::path path_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace ptrain {
 namespace {
@@ -11,7 +12,9 @@ using nlohmann::json;
 
 bool has_type(const json& value, const std::string& type) {
   if (type == "number") return value.is_number();
-  if (type == "integer") return value.is_number_integer();
+  if (type == "integer") {
+    return value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX);
+  }
   if (type == "string") return value.is_string();
   if (type == "boolean") return value.is_boolean();
   if (type == "array") return value.is_array();

@@ -271,7 +271,6 @@ void write_merged(const ModelArtifact& trained, const Model& base, const fs::pat
     tensors.push_back(file.at(mapping.external));
   }
   std::vector<float> values;
-  fs::remove(out / model_files::document);
   write_safetensors(out / model_files::weights, tensors, file.metadata(), [&](const NamedTensor& tensor) {
     values = to_floats(file.at(tensor.name));
     if (const auto layer = adapter_names::find_layer(tensor.name)) {

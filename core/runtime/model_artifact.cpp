@@ -371,19 +371,19 @@ void copy_with_weights(const ModelArtifact& trained, ModelDocument document, con
   write_document(document, out / model_files::document);
 }
 
-FolderLock claim_model_folder(const ModelArtifact& trained, const fs::path& out) {
+ModelFolderWriter claim_model_folder(const ModelArtifact& trained, const fs::path& out) {
   require_other_folder(trained, out);
-  make_folder(out);
-  require_free_model_folder(out);
-  return FolderLock(out);
+  return ModelFolderWriter(out);
 }
 
 void copy_trained_model(const ModelArtifact& trained, const fs::path& out) {
-  const FolderLock lock = claim_model_folder(trained, out);
-  fs::remove(out / model_files::document);  // with the files of two models the folder is none
-  const auto copy = [&](const std::string& name) { write_file_atomic(out / name, read_file(trained.folder / name)); };
+  ModelFolderWriter writer = claim_model_folder(trained, out);
+  const auto copy = [&](const std::string& name) {
+    write_file_atomic(writer.folder() / name, read_file(trained.folder / name));
+  };
   for (const auto& [name, check] : trained.document.files) copy(name);
-  copy(model_files::document);  // last: a folder without it is not a model
+  copy(model_files::document);
+  writer.put_in_place();
 }
 
 }  // namespace ptrain

@@ -4,10 +4,10 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
-#include "core/io/folder_lock.h"
 #include "core/model/model.h"
 #include "core/passes/quantize_layers.h"
 #include "core/report/fields.h"
+#include "core/runtime/model_folder.h"
 
 #include <filesystem>
 #include <span>
@@ -134,11 +134,10 @@ void require_same_model(const ModelArtifact& trained, const Model& made);
 /// tables and running text are not supported.
 void require_images_or_sentences(const ModelArtifact& trained, const std::string& what);
 
-/// Creates `out` and locks it for a model to be written. Throws as FolderLock, require_other_folder and
-/// require_free_model_folder do.
-FolderLock claim_model_folder(const ModelArtifact& trained, const std::filesystem::path& out);
+/// Throws as ModelFolderWriter and require_other_folder do.
+ModelFolderWriter claim_model_folder(const ModelArtifact& trained, const std::filesystem::path& out);
 
-/// Copies only the model's files to `out`. Throws Error{failed} on I/O.
+/// Copies only the model's files to `out`, in place of an earlier model. Throws Error{failed} on I/O.
 void copy_trained_model(const ModelArtifact& trained, const std::filesystem::path& out);
 
 /// The same for other weights, which `out` has already, and the document that describes them.

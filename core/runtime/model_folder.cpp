@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/data/text/tokenizer.h"
+#include "core/io/atomic_file.h"
 #include "core/io/checkpoint.h"
 #include "core/io/run_files.h"
 #include "core/io/safetensors.h"
@@ -44,6 +45,30 @@ bool are_own_weights(const fs::path& file) {
 bool is_there(const fs::path& file) {
   std::error_code error;
   return fs::exists(fs::symlink_status(file, error));
+}
+
+constexpr const char* unfinished_folder = ".unfinished_model";  // of a ModelFolderWriter
+
+/// Whether it names a file of a folder, not a way elsewhere.
+bool is_file_name(const std::string& name) { return fs::path(name).filename() == name; }
+
+/// Removes what a killed writer left, of what it had put in place already too.
+void remove_unfinished(const fs::path& out) {
+  const std::optional<ModelDocument> document = read_model_document(out / unfinished_folder);
+  if (document && !is_there(out / model_files::document)) {
+    for (const auto& [name, check] : document->files) {
+      const bool is_put = is_file_name(name) && is_there(out / name) && check_file(out / name) == check;
+      if (is_put) fs::remove(out / name);
+    }
+  }
+  std::error_code error;
+  fs::remove_all(out / unfinished_folder, error);
+}
+
+/// Creates a folder, and returns its path.
+const fs::path& created(const fs::path& folder) {
+  make_folder(folder);
+  return folder;
 }
 
 }  // namespace
@@ -107,8 +132,37 @@ void remove_model(const fs::path& folder) {
   fs::remove(folder / model_files::document);
   if (!document) return;
   for (const auto& [name, check] : document->files) {
-    if (fs::path(name).filename() == name) fs::remove(folder / name);
+    if (is_file_name(name)) fs::remove(folder / name);
   }
+}
+
+void require_outside_model(std::string_view option, const fs::path& file, const fs::path& out) {
+  std::error_code error;
+  const fs::path given = fs::weakly_canonical(file, error), folder = fs::weakly_canonical(out, error);
+  for (const std::string_view name : list_model_names()) {
+    if (given == folder / name) {
+      fail_usage("{} {}: is a name of the model that --out gets; choose another", option, file.string());
+    }
+  }
+}
+
+ModelFolderWriter::ModelFolderWriter(const fs::path& out)
+    : out_(out), written_(out / unfinished_folder), lock_(created(out)) {
+  remove_unfinished(out_);
+  require_free_model_folder(out_);
+  make_folder(written_);
+}
+
+ModelFolderWriter::~ModelFolderWriter() {
+  std::error_code error;
+  fs::remove_all(written_, error);
+}
+
+void ModelFolderWriter::put_in_place() {
+  const auto document = read_document<ModelDocument>(written_ / model_files::document);
+  remove_model(out_);
+  for (const auto& [name, check] : document.files) fs::rename(written_ / name, out_ / name);
+  fs::rename(written_ / model_files::document, out_ / model_files::document);
 }
 
 }  // namespace ptrain

@@ -69,11 +69,30 @@ def load_library(path=None):
     return library
 
 
+def make_options(given):
+    """Options, where ctypes would take any name and cut numbers off."""
+    kinds = dict(Options._fields_)
+    for name, value in given.items():
+        if name not in kinds:
+            raise TypeError(f"{name}: no such option; there are {', '.join(kinds)}")
+        bits = 8 * ctypes.sizeof(kinds[name]) - 1
+        if kinds[name] is not c_char_p and not -(1 << bits) <= value < 1 << bits:
+            raise ValueError(f"{name}: {value} is too large")
+    return Options(**given)
+
+
+def plain(text):
+    """Bytes for C, which would end them at a zero."""
+    if b"\0" in text:
+        raise ValueError("a text contains a zero byte")
+    return text
+
+
 class Model:
     def __init__(self, folder, library=None, **options):
         """Options as in ptrain_options. Raises RuntimeError with the library's error message."""
         self.library, self.handle = library or load_library(), c_void_p()
-        self.check(self.library.ptrain_open(os.fsencode(folder), byref(Options(**options)), byref(self.handle)))
+        self.check(self.library.ptrain_open(plain(os.fsencode(folder)), byref(make_options(options)), byref(self.handle)))
         self.about = Description()
         self.check(self.library.ptrain_describe(self.handle, byref(self.about)))
         describe = self.library.ptrain_input, self.library.ptrain_answer
@@ -109,7 +128,7 @@ class Model:
             return {"images": pixels}
         row = c_int32 * self.about.max_length
         ids, mask, types = row(), row(), row()
-        self.check(self.library.ptrain_encode_text(self.handle, value.encode(), ids, mask, types))
+        self.check(self.library.ptrain_encode_text(self.handle, plain(value.encode()), ids, mask, types))
         return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
 
     def packed(self, tensors):
@@ -155,7 +174,13 @@ class Model:
     def predict(self, inputs, top=1):
         """For each image file (a path, or its bytes) or sentence its most likely classes: {"class", "probability"}, and
         with top > 1 a list of such dicts under "top". Any number of inputs."""
+        if isinstance(inputs, (str, bytes, os.PathLike)):
+            raise TypeError("inputs: expected a list of them")
+        if top < 1:
+            raise ValueError(f"top: expected at least 1, got {top}")
         images = self.about.kind == IMAGES
+        if not all(isinstance(one, (str, bytes, os.PathLike) if images else str) for one in inputs):
+            raise TypeError(f"inputs: expected {'paths or bytes' if images else 'sentences'}")
         values = [pathlib.Path(one).read_bytes() if images and not isinstance(one, bytes) else one for one in inputs]
         predictions = []
         for first in range(0, len(values), self.about.max_batch):

@@ -142,6 +142,13 @@ class Installed(Api):
         self.assertEqual(steps[-1]["step"], ptrain.report(run_folder)["progress"]["steps"])
         with self.assertRaisesRegex(RuntimeError, "model.json"):
             Model(self.folder_of_nothing(), library())
+        for error, call in ((TypeError, lambda: ptrain.Model(self.models["images"], library(), max_bacth=1)),
+                            (ValueError, lambda: ptrain.Model(self.models["images"], library(), threads=2**40 + 1)),
+                            (ValueError, lambda: ptrain.Model(f"{self.models['images']}\0x", library())),
+                            (TypeError, lambda: model.predict(str(photos[0]))), (TypeError, lambda: model.predict([5])),
+                            (ValueError, lambda: model.predict(photos, top=0))):
+            with self.assertRaises(error):
+                call()
 
     def test_what_the_header_declares_is_exported_and_nothing_else(self):
         header = (installed() / "include/ptrain.h").read_text()

@@ -1,8 +1,9 @@
 """Cases that run a command of the user's: axes, metrics, failures, and what reads their records."""
 import json
+import subprocess
 import unittest
 
-from program import ProgramTest, run
+from program import BINARY, ProgramTest, run
 
 #: Prints a rate, larger for fast ones and a little different each time.
 PROGRAM = """\
@@ -153,6 +154,33 @@ vary_seed: true
         result = run("bench", self.folder / "suite.yaml", "--out", self.folder / "out", "--progress", "none")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(sorted(r["seed"] for r in self.records()), [1, 1, 2, 2])
+
+
+class Faults(ProgramTest):
+    def bench(self, *arguments):
+        return run("bench", *arguments, "--repeats", "2", "--progress", "none", "--out", self.folder / "out")
+
+    def records(self):
+        return [json.loads(path.read_text()) for path in sorted((self.folder / "out/runs").glob("*/*/record.json"))]
+
+    def test_a_program_that_is_not_found_fails_its_case_alone(self):
+        self.bench("--command", "echo x: 5", "--command", "no-such-program", "--metric", "x: ([0-9.]+)")
+        outcomes = {(one["case"], one["status"]) for one in self.records()}
+        self.assertEqual(outcomes, {("echo x: 5", "ok"), ("no-such-program", "error")})
+        message = next(one["message"] for one in self.records() if one["status"] == "error")
+        self.assertIn("exit code 127", message)
+
+    def test_a_figure_of_an_earlier_run_is_none(self):
+        (self.folder / "old.json").write_text('{"speed": 77}')
+        self.bench("--command", "true", "--metric", f"json:{self.folder}/old.json#speed")
+        self.assertEqual({one["status"] for one in self.records()}, {"error"})
+        self.assertIn("the command did not write it", self.records()[0]["message"])
+
+    def test_a_command_that_is_no_text_is_refused(self):
+        result = subprocess.run([BINARY, "bench", "--command", b"echo \xff", "--out", self.folder / "out"], capture_output=True)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"is no UTF-8", result.stderr)
+        self.assertEqual(result.stderr.count(b"\n"), 1)
 
 
 if __name__ == "__main__":

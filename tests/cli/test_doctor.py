@@ -61,6 +61,12 @@ class Doctor(ProgramTest):
         self.assert_one_line_error(self.doctor("--check", "--expect", "none.yaml"), 2, "none.yaml: no such file")
         self.assertEqual(self.doctor("--expect", "none.yaml").returncode, 2)  # without --check it would say nothing
 
+    def test_what_ranks_do_not_do_is_refused(self):
+        for options in (("--ranks", "2", "--check"), ("--ranks", "2", "--burn-in", "0.01"), ("--disk", self.folder),
+                        ("--burn-in", "nan"), ("--burn-in", "1", "--drift", "nan")):
+            with self.subTest(options):
+                self.assertEqual(self.doctor(*options).returncode, 2)
+
     def test_load_is_held_and_reported(self):
         result = self.doctor("--burn-in", "0.05", "--drift", "99", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -1,4 +1,5 @@
 """ptrain init: from data of one's own to a configuration that trains."""
+import os
 import subprocess
 import unittest
 
@@ -94,6 +95,29 @@ class Init(ProgramTest):
         self.assertEqual(self.init("tars").returncode, 0)
         self.assertIn("source: webdataset", (self.folder / "tars.yaml").read_text())
         self.assertEqual(self.run_config("tars", "data.image_size=16", "data.batch_size=4")["evaluation"]["eval_samples"], 3)
+
+    def test_the_folder_that_one_is_in(self):
+        photos = self.folder / "photos"
+        for colour in COLOURS:
+            for i in range(4):
+                path = photos / "train" / colour / f"{i}.png"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(png(picture(colour, i)))
+        made = run("init", ".", cwd=photos)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn('output: {dir: "runs/photos",', (photos / "photos.yaml").read_text())
+
+    def test_names_that_are_no_text(self):
+        for split in ("train", "val"):
+            folder = os.fsencode(self.folder) + b"/odd/" + split.encode() + b"/ca\xff"
+            os.makedirs(folder)
+            for i in range(2):
+                with open(folder + b"/%d.png" % i, "wb") as file:
+                    file.write(png(picture("red", i)))
+        config = self.folder / "odd_run.yaml"
+        config.write_text(f"model: {{name: resnet18}}\ndata: {{source: image_folder, path: {self.folder}/odd, image_size: 8, batch_size: 2}}\n"
+                          "train: {steps: 1}\n")
+        self.assert_one_line_error(self.train("odd_run", config=config), 1, "the name of the class", "is no UTF-8")
 
     def test_what_is_no_data(self):
         (self.folder / "empty").mkdir()

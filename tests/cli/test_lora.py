@@ -92,6 +92,12 @@ class Lora(ProgramTest):
         self.done(self.adapt("again", "-o", f"model.lora.weights={self.folder}/adapter", "-o", "train.steps=2",
                              "--resume", "auto"))
 
+        self.done(run("export", self.folder / "base", "--out", self.folder / "kept"))
+        before = (self.folder / "kept/model.safetensors").read_bytes()
+        self.assert_one_line_error(run("export", self.folder / "lora", "--out", self.folder / "kept", "--merge", "--max-logit-error",
+                                       "0"), 1, "not written", "--max-logit-error")
+        self.assertEqual((self.folder / "kept/model.safetensors").read_bytes(), before)
+        self.done(run("export", self.folder / "base", "--out", self.folder / "kept"))
         for arguments, parts in (
                 (("export", self.folder / "base", "--out", self.folder / "x", "--merge"), ("model.lora.rank", "no adapters")),
                 (("export", self.folder / "base", "--out", self.folder / "x", "--format", "peft"), ("no adapters",)),

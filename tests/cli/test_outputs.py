@@ -69,6 +69,36 @@ class Runs(ProgramTest):
         for _ in range(2):
             self.assertEqual(run(*export, self.folder / "onnx", "--format", "onnx").returncode, 0)
 
+    def test_an_export_replaces_another_model_as_a_whole(self):
+        other = self.folder / "other.yaml"
+        other.write_text("model: {name: resnet18, classes: 2}\n"
+                         "data: {source: synthetic, image_size: 8, batch_size: 2, synthetic_samples: 8}\n"
+                         "train: {steps: 1}\neval: {every_epochs: 0}\n")
+        self.assertEqual(self.train("text", "-o", "train.steps=2").returncode, 0)
+        self.assertEqual(self.train("image", config=other).returncode, 0)
+        out = self.folder / "model"
+        self.assertEqual(run("export", self.folder / "text", "--out", out).returncode, 0)
+        texts = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+        for _ in range(2):
+            replaced = run("export", self.folder / "image", "--out", out)
+            self.assertEqual(replaced.returncode, 0, replaced.stderr)
+            self.assertEqual({path.name for path in out.iterdir() if not path.name.startswith(".")}, {"model.json", "model.safetensors"})
+        self.assertGreater(len(texts), 2)
+
+    def test_an_export_that_was_killed_is_no_obstacle(self):
+        self.assertEqual(self.train("own", "-o", "train.steps=2").returncode, 0)
+        out = self.folder / "model"
+        self.assertEqual(run("export", self.folder / "own", "--out", out).returncode, 0)
+        names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
+        (out / ".unfinished_model").mkdir()  # killed while it put the files in their place
+        for name in names:
+            (out / name).rename(out / ".unfinished_model" / name)
+        put = next(name for name in names if name != "model.json")
+        (out / put).write_bytes((out / ".unfinished_model" / put).read_bytes())
+        again = run("export", self.folder / "own", "--out", out)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(sorted(path.name for path in out.iterdir() if path.name != ".lock"), names)
+
     def test_tables_keep_data(self):
         self.assertEqual(self.train("own").returncode, 0)
         file = self.folder / "train.tsv"

@@ -210,6 +210,8 @@ class Quantize(TrainedModels):
         self.assert_error(run("quantize", self.out / "images", "--calibrate", self.data / "images/val", "--out", out), 1,
                           "is quantized already")
         self.assert_error(self.quantize("images", self.runs / "images"), 2, "own folder")
+        self.assert_error(self.quantize("images", out, "--report", out / "model.json"), 2, "--report", "the model that --out gets")
+        self.assert_error(self.quantize("images", out, "--max-logit-error", "nan"), 2, "--max-logit-error", "is no number")
         self.assertFalse((out / "model.json").exists())
 
     def altered(self, name, change):

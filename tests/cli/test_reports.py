@@ -185,6 +185,16 @@ class Reports(ProgramTest):
         self.train("plain", "-o", "train.steps=2", "-o", "output.save=false")
         self.assert_one_line_error(run("show", self.folder / "plain", "--ops", "3"), 1, "-o output.per_op=true")
 
+    def test_a_count_that_no_integer_holds_spoils_no_list(self):
+        self.train("out", "-o", "train.steps=2", "-o", "output.save=false")
+        report = self.report("out")
+        report["progress"]["steps"] = 2**63
+        (self.folder / "out/report.json").write_text(json.dumps(report))
+        listed = run("runs", self.folder, "--json")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertNotIn("-9223372036854775808", run("runs", self.folder).stdout)
+        self.assert_one_line_error(run("show", self.folder / "out"), 1, "report.json", "/progress/steps")
+
     def test_a_batch_larger_than_the_data_is_refused_before_anything_is_searched(self):
         result = run("run", self.config, "--out", self.folder / "large", "-o", "data.batch_size=1000", "--progress", "plain")
         self.assert_one_line_error(result, 2, "320")

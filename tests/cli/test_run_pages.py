@@ -131,6 +131,21 @@ class RunPages(ProgramTest):
         time.sleep(0.6)
         self.assertEqual(find_step(server.ask("GET", "/own/")[1]), 2)
 
+    def test_paths_that_are_none_end_no_server(self):
+        self.assertEqual(self.train("runs/group/one", "-o", "train.steps=4").returncode, 0)
+        (self.folder / "runs/group/one/report.json").rename(self.folder / "report.json")
+        (self.folder / "runs/group/one/report.json").symlink_to(self.folder / "report.json")
+        server = self.serve()
+        for path in ("/group%2Fone/index.html", "/group%2Fone/report.json", "/group%2fone/events", "//report.json",
+                     "/group/one/report.json", "/group/./one/index.html"):
+            with self.subTest(path):
+                self.assertEqual(server.ask("GET", path)[0], 404)
+        self.assertEqual(server.ask("GET", "/group/one/metrics.jsonl")[0], 200)
+        shutil.rmtree(self.folder / "runs/group/one")
+        self.assertIn(server.ask("GET", "/group/one/index.html")[0], (200, 404))
+        self.assertEqual(server.ask("GET", "/group/one/metrics.jsonl")[0], 404)
+        self.assertEqual(server.ask("GET", "/index.html")[0], 200)
+
     def test_nothing_else_than_runs_is_shown(self):
         self.assertEqual(self.train("runs/own", "-o", "train.steps=4").returncode, 0)
         self.assertEqual(self.train("other", "-o", "train.steps=4").returncode, 0)

@@ -104,13 +104,11 @@ finds_slow_processor() {
 finds_silent_rank() {
   check "$work/log" &
   local checking=$! pid=
-  until compgen -G "$work/ptrain-check-3-*" >/dev/null; do
+  while [[ -z $pid ]]; do # it measures when it has its file
     sleep 0.1
     kill -0 $checking 2>/dev/null || return 1
-  done
-  while [[ -z $pid ]]; do
     pid=$(for candidate in $(ip netns pids "$(space 4)"); do
-      [[ $(readlink "/proc/$candidate/exe") != "$ptrain" ]] || echo "$candidate"
+      ! readlink "/proc/$candidate/fd/"* 2>/dev/null | grep -q "/ptrain-check-3-" || echo "$candidate"
     done)
   done
   sleep 1

@@ -120,6 +120,7 @@ std::optional<fs::path> RunSite::find_folder(const Place& place) const {
 }
 
 RunSite::Run* RunSite::find_run(const Place& place) {
+  if (!std::ranges::all_of(place, is_plain)) return nullptr;
   const std::string path = join(place);
   if (const auto known = runs_.find(path); known != runs_.end()) return &known->second;
   const std::optional<fs::path> folder = find_sweep(place) ? find_folder(place) : std::nullopt;
@@ -129,7 +130,14 @@ RunSite::Run* RunSite::find_run(const Place& place) {
   return &run;
 }
 
+fs::path RunSite::require_folder(const Place& place) const {
+  const std::optional<fs::path> folder = find_folder(place);
+  if (!folder) fail("{}: is no longer there", (root_ / join(place)).string());
+  return *folder;
+}
+
 std::optional<RunSite::Page> RunSite::make_page(const Place& place) {
+  if (!std::ranges::all_of(place, is_plain)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   update();
   try {
@@ -152,8 +160,10 @@ std::optional<fs::path> RunSite::find_file(const Place& place, std::string_view 
   if (name != run_files::report && name != run_files::metrics) return std::nullopt;
   const std::lock_guard lock(mutex_);
   update();
-  if (find_run(place) == nullptr) return std::nullopt;
-  return *find_folder(place) / name;
+  const std::optional<fs::path> folder = find_run(place) != nullptr ? find_folder(place) : std::nullopt;
+  std::error_code error;  // a link could lead out of the folder
+  if (!folder || !fs::is_regular_file(fs::symlink_status(*folder / name, error))) return std::nullopt;
+  return *folder / name;
 }
 
 RunSite::Page RunSite::make_overview() const {
@@ -176,7 +186,7 @@ std::optional<RunSite::Place> RunSite::find_sweep(const Place& place) const {
 }
 
 RunSite::Page RunSite::make_run(const Place& place, const Run& run) const {
-  const fs::path folder = *find_folder(place);
+  const fs::path folder = require_folder(place);
   const std::optional<Place> sweep = find_sweep(place);
   PageLinks links{folder};
   if (!place.empty()) {
@@ -193,7 +203,7 @@ RunSite::Page RunSite::make_run(const Place& place, const Run& run) const {
     return page;
   }
   if (!sweep) return {make_run_page(load_runs(folder.string()).cases.at(0).runs.at(0), name, links)};
-  const RunSet set = load_runs(find_folder(*sweep)->string());
+  const RunSet set = load_runs(require_folder(*sweep).string());
   for (const MeasuredCase& item : set.cases) {
     for (const MeasuredRun& one : item.runs) {
       if (one.report && one.report_file.parent_path() == folder) {
@@ -205,7 +215,7 @@ RunSite::Page RunSite::make_run(const Place& place, const Run& run) const {
 }
 
 RunSite::Page RunSite::make_sweep(const Place& place) const {
-  const fs::path folder = *find_folder(place);
+  const fs::path folder = require_folder(place);
   const std::vector<RunSet> sets{load_runs(folder.string())};
   PageLinks links{folder, RunLinks::pages};
   if (!place.empty()) {

@@ -68,6 +68,8 @@ class RunSite {
   std::optional<Place> find_sweep(const Place& place) const;
   /// The folder below the root; null if it is none, or behind a symbolic link.
   std::optional<std::filesystem::path> find_folder(const Place& place) const;
+  /// Throws Error{failed} where it has gone.
+  std::filesystem::path require_folder(const Place& place) const;
   Page make_overview() const;
   Page make_run(const Place& place, const Run& run) const;
   Page make_sweep(const Place& place) const;
