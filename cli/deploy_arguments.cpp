@@ -4,6 +4,8 @@
 #include "cli/open_device.h"
 #include "cli/program_catalogs.h"
 #include "cli/shipped.h"
+#include "core/base/name_pattern.h"
+#include "core/model/adapter_names.h"
 #include "core/yaml/load.h"
 #include "models/model_registry.h"
 
@@ -72,6 +74,11 @@ void DeployArguments::add_to(CLI::App& command) {
       ->capture_default_str()
       ->type_name("auto|cpu|cuda");
   command.add_option("--amp", amp, "precision, as in training")->capture_default_str()->type_name("O0|O1|O2");
+  command
+      .add_option("--weights", weights,
+                  "weights of a language model's layers: in full, or in ggml's blocks of 8 or 4 bits, on the CPU")
+      ->capture_default_str()
+      ->type_name("full|q8_0|q4_0|q4_1");
   command.add_option("--batch", batch, "inputs computed at once")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
       ->capture_default_str();
@@ -81,12 +88,29 @@ std::unique_ptr<Backend> DeployArguments::make_backend() const {
   return ptrain::make_backend(device_of_option("--device", device));
 }
 
+BlockFormats DeployArguments::block_weights(const LoadedModel& opened) const {
+  if (weights == "full") return {};
+  const auto format = choice_from_name<BlockFormat>(weights);
+  if (!format) {
+    fail_usage("--weights: expected full|{}, got \"{}\"", fmt::join(EnumNames<BlockFormat>::names, "|"), weights);
+  }
+  if (opened.task->predicts_samples()) {
+    fail_usage("--weights: expected full: {} is no language model (ptrain quantize makes its layers 8-bit ones)",
+               model);
+  }
+  return [format](std::string_view parameter) {
+    const bool is_adapter = !matches_pattern(adapter_names::all_others, parameter);
+    return is_adapter ? std::nullopt : format;
+  };
+}
+
 DeployOptions DeployArguments::deploy_options(const LoadedModel& opened, DType preferred) const {
   DeployOptions options;
   options.batch_size = batch;
   options.max_length = opened.trained.data.max_length;
   options.amp.level = parse_choice<AmpLevel>("--amp", amp);
   options.amp.dtype = preferred;
+  options.block_weights = block_weights(opened);
   return options;
 }
 

@@ -32,14 +32,18 @@ struct DeployArguments {
   std::string model;
   std::string device = "auto";
   std::string amp = "O0";
+  std::string weights = "full";
   std::int64_t batch = 32;
   std::string adapter = {};
 
-  /// Adds MODEL, --adapter, --device, --amp and --batch.
+  /// Adds MODEL, --adapter, --device, --amp, --weights and --batch.
   void add_to(CLI::App& command);
   /// Throws Error{usage} naming an option with an invalid value.
   std::unique_ptr<Backend> make_backend() const;
   DeployOptions deploy_options(const LoadedModel& opened, DType preferred) const;
+
+ private:
+  BlockFormats block_weights(const LoadedModel& opened) const;
 };
 
 }  // namespace ptrain

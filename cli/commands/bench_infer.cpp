@@ -120,6 +120,7 @@ void bench_decoding(const BenchInferArguments& arguments, Scenario scenario, con
   report.model = opened.trained.folder.string();
   report.device = backend->name();
   report.precision = arguments.deploy.amp;
+  report.weights = arguments.deploy.weights;
   report.cache_dtype = to_string(options.cache->dtype);
   if (arguments.per_op) report.kernels = kernel_reports(decoder.model().last_plan().profile());
   if (arguments.json) return print_document(report);

@@ -56,6 +56,7 @@ class CpuKernels final : public KernelLibrary {
 
   DType preferred_low_precision() const override { return DType::bf16; }
 
+  bool reads_block_weights() const override { return true; }
   Int8Arithmetic int8_arithmetic() const override {
     if (DNNL_VERSION_MAJOR < 3) return Int8Arithmetic::none;
     return has_int8_instructions() ? Int8Arithmetic::exact : Int8Arithmetic::saturating;

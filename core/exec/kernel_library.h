@@ -46,6 +46,8 @@ class KernelLibrary {
   virtual bool syncs_batch_norm() const { return false; }
   /// Whether fusing norms into convolutions may pay off with its kernels.
   virtual bool fuses_convolutions() const { return false; }
+  /// Whether it has kernels that read weights in blocks (block_linear, block_embedding).
+  virtual bool reads_block_weights() const { return false; }
 };
 
 /// Activations of `graph` placed for the kernels that `library` makes with `options`.

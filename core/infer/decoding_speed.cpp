@@ -5,6 +5,8 @@
 #include "core/base/signals.h"
 #include "core/ops/text/cached_attention.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 namespace ptrain {
@@ -25,6 +27,7 @@ void DecodingReport::describe(Fields& field) {
   field("model", model, "folder of the model");
   field("device", device, "backend");
   field("precision", precision, "AMP level");
+  field("weights", weights, "weights in memory: full, or the format of their blocks");
   field("cache_dtype", cache_dtype, "precision of the kept keys and values");
   field("batch_size", batch_size, "texts at once");
   field("tokens", tokens, "tokens of each text, measured");
@@ -44,9 +47,10 @@ namespace {
 DecodingBound bound_step(DeployedModel& model, double length, std::int64_t tokens, const DecodingRates& rates) {
   const Graph& graph = model.last_plan().graph();
   DecodingBound bound{.bytes_per_second = rates.bytes_per_second, .flops_per_second = rates.flops_per_second};
+  constexpr std::array<std::string_view, 3> lookups{"embedding", "bert_embedding", "block_embedding"};  // of few rows
   std::set<ValueId> counted;
   for (const Node& node : graph.nodes()) {
-    const bool looks_up = node.op->type() == "embedding" || node.op->type() == "bert_embedding";  // reads a few rows
+    const bool looks_up = std::ranges::find(lookups, node.op->type()) != lookups.end();
     for (const ValueId id : node.inputs) {
       if (id == no_value || looks_up || !counted.insert(id).second) continue;
       const Value& value = graph.value(id);

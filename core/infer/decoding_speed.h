@@ -31,7 +31,7 @@ struct DecodingBound {
 
 /// `ptrain.bench-decoding/1`.
 struct DecodingReport {
-  std::string scenario, name, model, device, precision, cache_dtype;
+  std::string scenario, name, model, device, precision, weights, cache_dtype;
   std::int64_t batch_size = 0, tokens = 0, depth = 0, repeats = 0;
   double tokens_per_second = 0, stdev = 0;
   Statistics first_token_ms, token_ms;

@@ -19,28 +19,15 @@ float get_half(Block block) {
   return static_cast<float>(value);
 }
 
-// Of 32 elements. The first sixteen are the low halves of the bytes.
-void dequantize_q4_0(Block block, float* values) {
-  const float scale = get_half(block);
-  for (int i = 0; i < 16; ++i) {
-    const unsigned two = get(block + 2, i);
-    values[i] = scale * (static_cast<float>(two & 15) - 8);
-    values[i + 16] = scale * (static_cast<float>(two >> 4) - 8);
-  }
+template <BlockFormat format>
+void dequantize(Block block, float* values) {
+  dequantize_blocks(format, {block, static_cast<std::size_t>(block_bytes(format))}, {values, block_elements});
 }
 
-void dequantize_q4_1(Block block, float* values) {
-  const float scale = get_half(block), least = get_half(block + 2);
-  for (int i = 0; i < 16; ++i) {
-    const unsigned two = get(block + 4, i);
-    values[i] = scale * static_cast<float>(two & 15) + least;
-    values[i + 16] = scale * static_cast<float>(two >> 4) + least;
-  }
-}
-
-void dequantize_q8_0(Block block, float* values) {
-  const float scale = get_half(block);
-  for (int i = 0; i < 32; ++i) values[i] = scale * get_signed(block + 2, i);
+/// A type that is one of core/base's formats.
+template <BlockFormat format>
+constexpr GgufBlockType simple_type(std::string_view name) {
+  return {name, block_elements, static_cast<std::size_t>(block_bytes(format)), dequantize<format>, format};
 }
 
 /// Scale and least value of one of eight rows of 32 elements, six bits each: a block's are products of two, and so are
@@ -91,12 +78,12 @@ void dequantize_q6_k(Block block, float* values) {
   }
 }
 
-constexpr std::array<GgufBlockType, 6> types{{{"Q4_0", 32, 18, dequantize_q4_0},
-                                              {"Q4_1", 32, 20, dequantize_q4_1},
-                                              {"Q8_0", 32, 34, dequantize_q8_0},
-                                              {"Q4_K", 256, 144, dequantize_q4_k},
-                                              {"Q5_K", 256, 176, dequantize_q5_k},
-                                              {"Q6_K", 256, 210, dequantize_q6_k}}};
+constexpr std::array<GgufBlockType, 6> types{{simple_type<BlockFormat::q4_0>("Q4_0"),
+                                              simple_type<BlockFormat::q4_1>("Q4_1"),
+                                              simple_type<BlockFormat::q8_0>("Q8_0"),
+                                              {"Q4_K", 256, 144, dequantize_q4_k, {}},
+                                              {"Q5_K", 256, 176, dequantize_q5_k, {}},
+                                              {"Q6_K", 256, 210, dequantize_q6_k, {}}}};
 
 }  // namespace
 

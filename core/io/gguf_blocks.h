@@ -2,8 +2,11 @@
 // and the small integers of 32 or 256 adjacent elements of a row.
 #pragma once
 
+#include "core/base/block_format.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,6 +17,7 @@ struct GgufBlockType {
   std::int64_t elements;
   std::size_t bytes;
   void (*dequantize)(const std::byte* block, float* values);
+  std::optional<BlockFormat> format;  // if it is one of those that layers read as they are
 };
 
 /// The type of that name; null for another.

@@ -24,15 +24,17 @@ void convert(const NamedTensor& tensor, std::span<float> out) {
   }
 }
 
-/// Puts each head's rows in order.
-void deinterleave_heads(const NamedTensor& tensor, std::span<float> values) {
+/// Puts each head's rows, of floats or of bytes, in order.
+template <typename Element>
+void deinterleave_heads(const NamedTensor& tensor, std::span<Element> values) {
+  if (tensor.interleaved_heads == 0) return;
   const std::int64_t rows = tensor.shape.rank() == 0 ? 0 : tensor.shape[0], heads = tensor.interleaved_heads;
   if (rows == 0 || rows % (2 * heads) != 0) {
     fail("tensor {} has shape {}, expected rows of {} heads of an even width", quoted_name(tensor.name),
          tensor.shape.to_string(), heads);
   }
   const auto width = static_cast<std::ptrdiff_t>(values.size()) / rows, half = rows / heads / 2;
-  const std::vector<float> file(values.begin(), values.end());
+  const std::vector<Element> file(values.begin(), values.end());
   for (std::ptrdiff_t row = 0; row < rows; ++row) {
     const std::ptrdiff_t head = row / (2 * half), in_head = row % (2 * half);
     const std::ptrdiff_t to = head * 2 * half + in_head % 2 * half + in_head / 2;
@@ -61,13 +63,24 @@ void read_floats(const NamedTensor& tensor, std::span<float> out) {
   } else {
     visit_floating(tensor.dtype, [&](auto zero) { convert<decltype(zero)>(tensor, out); });
   }
-  if (tensor.interleaved_heads > 0) deinterleave_heads(tensor, out);
+  deinterleave_heads(tensor, out);
 }
 
 std::vector<float> to_floats(const NamedTensor& tensor) {
   std::vector<float> values(static_cast<std::size_t>(tensor.shape.count()));
   read_floats(tensor, values);
   return values;
+}
+
+std::optional<BlockFormat> find_block_format(const NamedTensor& tensor) {
+  const GgufBlockType* const type = find_gguf_block_type(tensor.other_type);
+  return type == nullptr ? std::nullopt : type->format;
+}
+
+std::vector<std::byte> copy_blocks(const NamedTensor& tensor) {
+  std::vector<std::byte> blocks(tensor.bytes.begin(), tensor.bytes.end());
+  deinterleave_heads(tensor, std::span(blocks));
+  return blocks;
 }
 
 }  // namespace ptrain

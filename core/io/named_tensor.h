@@ -1,10 +1,12 @@
 // A tensor in a file: a name, a type, a shape and bytes that it does not own.
 #pragma once
 
+#include "core/base/block_format.h"
 #include "core/base/dtype.h"
 #include "core/base/shape.h"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,5 +31,10 @@ bool holds_floats(const NamedTensor& tensor);
 /// interleaved heads in order. Throws Error{failed} when the type is none of these or the sizes differ.
 void read_floats(const NamedTensor& tensor, std::span<float> out);
 std::vector<float> to_floats(const NamedTensor& tensor);
+
+/// The format of a tensor that a file has in blocks; none: it has floats, or blocks that no layer reads as they are.
+std::optional<BlockFormat> find_block_format(const NamedTensor& tensor);
+/// The blocks of such a tensor, the rows of interleaved heads in order. Throws as read_floats does.
+std::vector<std::byte> copy_blocks(const NamedTensor& tensor);
 
 }  // namespace ptrain

@@ -122,8 +122,10 @@
   OP(unary_grad)                    \
   OP(where)
 
-/// Ops with kernels on the CPU only: 8-bit ones.
+/// Ops with kernels on the CPU only: those of 8 and 4 bits.
 #define PTRAIN_CPU_OPS(OP) \
+  OP(block_embedding)      \
+  OP(block_linear)         \
   OP(dequantize)           \
   OP(quantize)             \
   OP(quantized_conv2d)     \

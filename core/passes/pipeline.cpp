@@ -100,6 +100,10 @@ DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::
     deployed.graph = keep_outputs(quantize_layers(deployed.graph, *options.quantization), outputs);
     check("quantize_layers", deployed.graph, options);
   }
+  if (options.block_weights) {
+    deployed.graph = keep_outputs(use_block_weights(deployed.graph, options.block_weights), outputs);
+    check("block_weights", deployed.graph, options);
+  }
   AmpResult amp = lower_precision(deployed.graph, options);
   if (options.fusion != Fusion::off) {
     amp.graph = fuse_pointwise(amp.graph);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/passes/amp.h"
+#include "core/passes/block_weights.h"
 #include "core/passes/fold_batch_norms.h"
 #include "core/passes/fuse_convolutions.h"
 #include "core/passes/fuse_epilogues.h"
@@ -36,6 +37,7 @@ struct PipelineOptions {
   std::optional<QuantizationScheme> quantization;   // for a deployed graph
   /// Called with each pass's name and result, already verified.
   std::function<void(std::string_view, const Graph&)> dump;
+  BlockFormats block_weights = {};  // for a deployed graph; none: all in full precision
 };
 
 struct PipelineResult {
@@ -57,8 +59,8 @@ struct DeployedGraph {
 };
 
 /// From an evaluation graph: `outputs` and what they depend on, without loss and labels; batch norms folded into
-/// convolutions, activations and residuals fused into the ops before them; with a quantization, its layers in 8 bits.
-/// Throws as quantize_layers does.
+/// convolutions, activations and residuals fused into the ops before them; with a quantization, its layers in 8 bits;
+/// with block_weights, weights in these formats. Throws as quantize_layers does.
 DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::string>& outputs,
                                    const PipelineOptions& options);
 

@@ -14,11 +14,30 @@
 namespace ptrain {
 namespace {
 
+/// The model's variables; those that `deployed` has in blocks alone are in blocks.
+Graph list_variables(const Model& model, const Variables& deployed) {
+  std::map<std::string, std::string> in_blocks;  // names by that of the parameter
+  for (const auto& [name, entry] : deployed.entries()) {
+    if (const auto blocks = find_block_weights(name)) in_blocks[blocks->parameter] = name;
+  }
+  const Graph declared = model.build(1, Mode::evaluation);
+  Graph listed;
+  for (const Value& value : declared.values()) {
+    if (value.storage != Storage::parameter && value.storage != Storage::state) continue;
+    const auto found = in_blocks.find(value.name);
+    const bool replaced = found != in_blocks.end() && !deployed.contains(value.name);
+    listed.add_value(replaced ? found->second : value.name, replaced ? deployed.at(found->second).desc : value.desc,
+                     value.storage);
+  }
+  return listed;
+}
+
 /// Reads the model's variables from its weights file, and its adapters from theirs.
-Variables read_weights(DeviceMemory& memory, const Model& model, const TrainedWeights& weights) {
+Variables read_weights(DeviceMemory& memory, const Model& model, const TrainedWeights& weights,
+                       const Variables& deployed) {
   const std::filesystem::path& path = weights.file;
   Variables variables(memory);
-  variables.declare(model.build(1, Mode::evaluation));
+  variables.declare(list_variables(model, deployed));
   variables.allocate();
   const LoadedWeights loaded = load_weights(path, model, variables);
   if (!loaded.fresh.empty())
@@ -57,8 +76,16 @@ void require_sound(std::span<const float> values, const std::string& file, const
 /// Fills the deployed graph's variables from the model's.
 void write_deployed(std::span<const FoldedNorm> folded, const Variables& from, Variables& to) {
   for (const FoldedNorm& norm : folded) write_folded(norm, from, to);
+  std::vector<std::byte> storage;
   for (const auto& [name, entry] : to.entries()) {
-    if (from.contains(name)) write(to, name, from.read_f32(name));
+    if (from.contains(name)) {
+      const std::span<const std::byte> bytes = from.host_bytes(name, storage);
+      to.write(name, bytes.data(), bytes.size());
+    } else if (const auto blocks = find_block_weights(name); blocks && from.contains(blocks->parameter)) {
+      storage.resize(entry.desc.bytes());
+      quantize_blocks(blocks->format, from.read_f32(blocks->parameter), storage);
+      to.write(name, storage.data(), storage.size());
+    }
   }
 }
 
@@ -132,7 +159,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   if (scheme_) {
     read_quantized(weights.file, variables_);
   } else {
-    write_deployed(folded_, read_weights(backend.memory(), model, weights), variables_);
+    write_deployed(folded_, read_weights(backend.memory(), model, weights, variables_), variables_);
   }
   finish();
 }
@@ -218,6 +245,7 @@ Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
   options.amp = options_.amp;
   options.amp.constant_weights = true;
   options.quantization = scheme_;
+  options.block_weights = options_.block_weights;
   Graph forward = model_.build(bucket, mode);
   if (options_.cache) set_cache_dtype(forward, options_.cache->dtype);
   task_.postprocess(forward);

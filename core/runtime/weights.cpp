@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/io/weights_file.h"
 #include "core/passes/amp.h"
+#include "core/passes/block_weights.h"
 #include "core/passes/optimizer.h"
 
 #include <fmt/ranges.h>
@@ -197,17 +198,25 @@ void add_first_row(const NamedTensor& more, const std::filesystem::path& path, c
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += rows[i % width];
 }
 
-/// The name that a model's variable has in `variables`: a frozen one may be there in low precision alone.
+/// The name that a model's variable has in `variables`: it may be there in low precision, or in blocks, alone.
 std::string stored_name(const Variables& variables, const std::string& name) {
+  if (variables.contains(name)) return name;
   for (const DType low : {DType::bf16, DType::f16}) {
-    std::string other = low_precision_name(name, low);
-    if (!variables.contains(name) && variables.contains(other)) return other;
+    if (std::string other = low_precision_name(name, low); variables.contains(other)) return other;
+  }
+  for (const BlockFormat format : block_formats) {
+    if (std::string other = block_weights_name(name, format); variables.contains(other)) return other;
   }
   return name;
 }
 
 /// Writes a variable in the precision that it is stored in.
 void write_values(Variables& variables, const std::string& name, std::span<const float> values) {
+  if (const auto blocks = find_block_weights(name)) {
+    std::vector<std::byte> bytes(variables.at(name).desc.bytes());
+    quantize_blocks(blocks->format, values, bytes);
+    return variables.write(name, bytes.data(), bytes.size());
+  }
   const DType dtype = variables.at(name).desc.dtype;
   if (!is_low_precision(dtype)) return variables.write(name, values.data(), values.size_bytes());
   visit_floating(dtype, [&](auto zero) {
@@ -276,10 +285,42 @@ void from_external(const WeightMapping& mapping, const Shape& shape, std::span<c
   }
 }
 
+namespace {
+
+/// Writes a tensor's rows into a variable in blocks: its own blocks where it has that format, else `values`.
+void write_block_rows(const NamedTensor& tensor, std::span<const float> values, std::int64_t row_begin,
+                      Variables& variables, const std::string& name) {
+  const TensorDesc& desc = variables.at(name).desc;
+  const BlockFormat format = find_block_weights(name)->format;
+  std::vector<std::byte> rows(static_cast<std::size_t>(bytes_in_blocks(format, std::ssize(values))));
+  if (find_block_format(tensor) == format) {
+    rows = copy_blocks(tensor);
+  } else {
+    quantize_blocks(format, values, rows);
+  }
+  std::vector<std::byte> all(desc.bytes());
+  variables.read(name, all.data(), all.size());
+  std::ranges::copy(rows, all.begin() + row_begin * desc.shape[1]);
+  variables.write(name, all.data(), all.size());
+}
+
+}  // namespace
+
 void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
                  Variables& variables, const NamedTensor* more) {
   const std::vector<float> external = finite_values(tensor, path, mapping.external);
   const std::string name = stored_name(variables, mapping.variable);
+  if (const auto blocks = find_block_weights(name)) {
+    invariant(more == nullptr, "weights in blocks are the sum of two tensors");
+    if (mapping.layout == WeightMapping::Layout::rows) {
+      return write_block_rows(tensor, external, mapping.row_begin, variables, name);
+    }
+    const Shape& stored = variables.at(name).desc.shape;
+    const Shape shape{stored[0], stored[1] / block_bytes(blocks->format) * block_elements};
+    std::vector<float> values(external.size());
+    from_external(mapping, shape, external, values);
+    return write_values(variables, name, values);
+  }
   std::vector<float> values = variables.read_f32(name);
   const Shape& shape = variables.at(name).desc.shape;
   from_external(mapping, shape, external, values);

@@ -253,6 +253,32 @@ class RunningText(ProgramTest):
                               ("--kv-cache-dtype", "int4"), ("--temperature", -1), ("--tokens", 0)):
             self.assert_one_line_error(run("infer", self.folder / "own", "the cat", option, value), 2, option)
 
+    def test_weights_in_blocks(self):
+        self.assertEqual(self.train("own", "-o", "eval.every_epochs=0").returncode, 0)
+
+        def answer(*arguments):
+            result = run("infer", self.folder / "own", "the cat", "a dog", "--tokens", 12, "--temperature", 0, *arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return result.stdout
+
+        def weight_bytes(weights):
+            result = run("bench", "infer", self.folder / "own", "--scenario", "decode", "--tokens", 2, "--repeats", 1,
+                         "--weights", weights, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            report = json.loads(result.stdout)
+            self.assertEqual(report["weights"], weights)
+            return report["bound"]["weight_bytes"]
+
+        whole = answer()
+        self.assertEqual(answer("--weights", "full"), whole)
+        self.assertEqual(len(answer("--weights", "q8_0").splitlines()), 2)
+        self.assertEqual(answer("--weights", "q4_1"), answer("--weights", "q4_1", "--batch", 1))
+        full = weight_bytes("full")
+        for weights, size in (("q8_0", 34), ("q4_0", 18), ("q4_1", 20)):
+            self.assertAlmostEqual(weight_bytes(weights) / full, size / 128, delta=0.02, msg="norms and biases are the rest")
+        self.assert_one_line_error(run("infer", self.folder / "own", "the cat", "--weights", "q5_0"), 2,
+                                   'expected full|q8_0|q4_0|q4_1, got "q5_0"')
+
     def test_reading_and_writing_are_timed_in_llama_benchs_terms(self):
         self.assertEqual(self.train("own", "-o", "eval.every_epochs=0", "-o", "train.steps=2").returncode, 0)
 

@@ -39,7 +39,8 @@ void set_table_gradient(GradientBuilder& builder, TableGradient gradient, int id
 }
 
 double look_up_traffic(const TensorDesc& ids, const TensorDesc& table, const TensorDesc& y) {
-  const auto read = static_cast<double>(ids.count() * table.shape[1]) * sizeof(float);
+  const double read =
+      static_cast<double>(ids.count() * table.shape[1]) * static_cast<double>(element_size(table.dtype));
   return static_cast<double>(ids.bytes()) + read + static_cast<double>(y.bytes());
 }
 

@@ -159,6 +159,39 @@ TEST_F(Weights, QueryKeyAndValueAreSlicesOfOneMatrix) {
   }
 }
 
+/// Blocks that a file has in the variable's format stay as they are, but for the order of interleaved rows; others are
+/// rounded. A variable's rows may come from several tensors.
+TEST(BlockWeightsOfFiles, AreCopiedOrRounded) {
+  constexpr std::int64_t width = 64, bytes = 40;
+  const std::string name = "w@q4_1";
+  Graph graph;
+  graph.add_value(name, {DType::u8, Shape{12, bytes}}, Storage::parameter);
+  const std::unique_ptr<Backend> backend = testing::make_test_backend();
+  Variables variables(backend->memory());
+  variables.declare(graph);
+  variables.allocate();
+  std::vector<float> values(8 * width);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i * i));
+  std::vector<std::byte> blocks(8 * bytes);
+  quantize_blocks(BlockFormat::q4_1, values, blocks);
+  const NamedTensor heads{"q", DType::f32, Shape{8, width}, blocks, "Q4_1", 2};
+  const NamedTensor floats{"k", DType::f32, Shape{4, width}, std::as_bytes(std::span(values).first(4 * width))};
+  read_tensor(heads, "w.gguf", {.variable = "w", .external = "q", .external_shape = Shape{8, width}}, variables);
+  const WeightMapping second{.variable = "w", .external = "k", .external_shape = Shape{4, width}, .row_begin = 8};
+  read_tensor(floats, "w.gguf", second, variables);
+
+  std::vector<std::byte> read(12 * bytes), expected;
+  variables.read(name, read.data(), read.size());
+  for (const std::ptrdiff_t row : {0, 2, 1, 3, 4, 6, 5, 7, 0, 1, 2, 3}) {
+    const auto from = blocks.begin() + row * bytes;
+    expected.insert(expected.end(), from, from + bytes);
+  }
+  EXPECT_EQ(read, expected);
+  values[70] = INFINITY;
+  EXPECT_NE(get_error([&] { read_tensor(floats, "w.gguf", second, variables); }).find("w.gguf: k: element 70 is inf"),
+            std::string::npos);
+}
+
 TEST_F(Weights, BatchNormCountsItsBatches) {
   save(*resnet18());
   const SafetensorsFile file(file_);

@@ -1,0 +1,120 @@
+#include "core/ops/quantization/block_linear.h"
+
+#include "tests/ops/reference/block_linear.h"
+
+#include <gtest/gtest.h>
+
+namespace ptrain::testing {
+namespace block_linear_test {
+
+/// Of x [..., in] and `out` columns, with a bias or without.
+void check_layer(BlockFormat format, const Shape& x, std::int64_t out, bool bias) {
+  const std::int64_t in = x[-1];
+  OpCase c;
+  c.op = std::make_shared<BlockLinear>(BlockAttributes{format});
+  c.inputs = {random_tensor(DType::f32, x, 1, -3, 3), random_blocks(format, Shape{out, in}, 2),
+              bias ? random_tensor(DType::f32, Shape{out}, 4) : absent_tensor()};
+  c.reference = [format](const std::vector<HostTensor>& inputs) {
+    return std::vector<std::vector<double>>{block_linear_reference(format, inputs)[0]};
+  };
+  check_op(c);
+}
+
+/// Rows and columns that fill tiles, leave some over, or are fewer than a tile's.
+TEST(BlockLinear, MatchesTheReferenceOfEveryFormat) {
+  for (const BlockFormat format : block_formats) {
+    SCOPED_TRACE(enum_name(format));
+    for (const std::int64_t rows : {1, 2, 3, 4, 7, 33}) {
+      check_layer(format, Shape{rows, 96}, 13, rows % 2 == 0);
+    }
+    check_layer(format, Shape{1, 32}, 1, true);
+    check_layer(format, Shape{2, 5, 576}, 66, false);
+    check_layer(format, Shape{1, 2048}, 515, false);
+    check_layer(format, Shape{70, 4096}, 5, true);  // more rows than stay in the cache
+  }
+}
+
+/// 8-bit integers of the largest magnitudes, whose products would not fit into 16 bits with another sign.
+TEST(BlockLinear, DoesNotSaturate) {
+  HostTensor blocks = random_blocks(BlockFormat::q8_0, Shape{4, 64}, 1);
+  for (std::size_t i = 0; i < blocks.values.size(); ++i) {
+    const std::size_t at = i % 34;
+    blocks.values[i] = at == 0 ? 0 : at == 1 ? 0x3c : 0x80;  // scale 1, then -128
+  }
+  std::vector<HostTensor> inputs{tensor(DType::f32, Shape{1, 64}, std::vector<double>(64, -1)), blocks};
+  const auto op = std::make_shared<BlockLinear>(BlockAttributes{BlockFormat::q8_0});
+  expect_close(run_op(op, inputs)[0].values, std::vector<double>(4, 64 * 128), 1e-6, "y");
+}
+
+/// Each element of x moves by at most half of its block's step, largest / 127.
+TEST(BlockLinear, StaysWithinTheRoundingOfItsInput) {
+  for (const BlockFormat format : block_formats) {
+    std::vector<HostTensor> inputs{random_tensor(DType::f32, Shape{3, 256}, 1, -2, 2),
+                                   random_blocks(format, Shape{20, 256}, 2)};
+    const HostTensor weights = from_blocks(format, inputs[1]);
+    const std::vector<double> exact = linear_reference({inputs[0], weights}, Activation::none)[0];
+    const std::vector<double> actual = run_op(std::make_shared<BlockLinear>(BlockAttributes{format}), inputs)[0].values;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      double bound = 1e-6;
+      for (std::size_t k = 0; k < 256; ++k) bound += 2.0 / 254 * std::abs(weights.values[i % 20 * 256 + k]);
+      EXPECT_LE(std::abs(actual[i] - exact[i]), bound) << enum_name(format);
+    }
+  }
+}
+
+TEST(BlockLinear, ComputesARowAlikeWhateverIsBesideIt) {
+  for (const BlockFormat format : block_formats) {
+    const auto op = std::make_shared<BlockLinear>(BlockAttributes{format});
+    std::vector<HostTensor> inputs{random_tensor(DType::f32, Shape{7, 128}, 1),
+                                   random_blocks(format, Shape{11, 128}, 2)};
+    const std::vector<double> together = run_op(op, inputs)[0].values;
+    for (std::ptrdiff_t row = 0; row < 7; ++row) {
+      const auto first = inputs[0].values.begin() + row * 128;
+      std::vector<HostTensor> alone{tensor(DType::f32, Shape{1, 128}, {first, first + 128}), inputs[1]};
+      const std::vector<double> expected(together.begin() + row * 11, together.begin() + (row + 1) * 11);
+      EXPECT_EQ(run_op(op, alone)[0].values, expected) << enum_name(format) << ", row " << row;
+    }
+  }
+}
+
+TEST(BlockLinear, ShowsValuesThatAreNotFinite) {
+  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    std::vector<HostTensor> inputs{random_tensor(DType::f32, Shape{2, 64}, 1),
+                                   random_blocks(BlockFormat::q4_0, Shape{5, 64}, 2)};
+    inputs[0].values[40] = bad;
+    const auto op = std::make_shared<BlockLinear>(BlockAttributes{BlockFormat::q4_0});
+    const std::vector<double> y = run_op(op, inputs)[0].values;
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isfinite(y[i]), i >= 5) << i << " is " << y[i];
+  }
+}
+
+TEST(BlockLinear, RefusesWhatDoesNotFit) {
+  const auto infer = [](TensorDesc x, TensorDesc w) {
+    return BlockLinear({BlockFormat::q4_0}).infer(std::vector<TensorDesc>{std::move(x), std::move(w)});
+  };
+  EXPECT_EQ(infer({DType::f32, Shape{2, 64}}, {DType::u8, Shape{3, 36}}).front(),
+            (TensorDesc{DType::f32, Shape{2, 3}}));
+  EXPECT_THROW(infer({DType::f32, Shape{2, 64}}, {DType::u8, Shape{3, 34}}), std::invalid_argument);
+  EXPECT_THROW(infer({DType::f32, Shape{2, 48}}, {DType::u8, Shape{3, 36}}), std::invalid_argument);
+  EXPECT_THROW(infer({DType::bf16, Shape{2, 64}}, {DType::u8, Shape{3, 36}}), std::invalid_argument);
+  EXPECT_THROW(infer({DType::f32, Shape{2, 64}}, {DType::s8, Shape{3, 36}}), std::invalid_argument);
+}
+
+TEST(BlockEmbedding, DequantizesTheRowsThatAreRead) {
+  for (const BlockFormat format : block_formats) {
+    std::vector<HostTensor> inputs{tensor(DType::i32, Shape{2, 3}, {4, 0, 4, 4, 2, 0}),
+                                   random_blocks(format, Shape{6, 64}, 1)};
+    const HostTensor table = from_blocks(format, inputs[1]);
+    std::vector<double> expected;
+    for (const double id : inputs[0].values) {
+      const auto row = table.values.begin() + static_cast<std::ptrdiff_t>(id) * 64;
+      expected.insert(expected.end(), row, row + 64);
+    }
+    const HostTensor y = run_op(std::make_shared<BlockEmbedding>(BlockAttributes{format}), inputs)[0];
+    EXPECT_EQ(y.values, expected) << enum_name(format);
+    EXPECT_EQ(y.desc, (TensorDesc{DType::f32, Shape{2, 3, 64}}));
+  }
+}
+
+}  // namespace block_linear_test
+}  // namespace ptrain::testing
