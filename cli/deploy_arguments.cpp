@@ -6,6 +6,7 @@
 #include "cli/shipped.h"
 #include "core/base/name_pattern.h"
 #include "core/model/adapter_names.h"
+#include "core/runtime/weights.h"
 #include "core/yaml/load.h"
 #include "models/model_registry.h"
 
@@ -29,12 +30,6 @@ std::filesystem::path find_model_folder(const std::string& argument) {
 
 LoadedModel open_model(const std::string& argument) {
   return open_model(find_model_folder(argument), catalogs().models(), make_model);
-}
-
-LoadedModel open_model(const std::string& argument, const std::string& adapter) {
-  LoadedModel opened = open_model(argument);
-  if (!adapter.empty()) add_adapter(opened, adapter, make_model);
-  return opened;
 }
 
 void add_column_options(CLI::App& command, InferenceDataOptions& options) {
@@ -66,7 +61,10 @@ DType cache_dtype(const AmpOptions& amp, const std::string& dtype) {
 }
 
 void DeployArguments::add_to(CLI::App& command) {
-  command.add_option("MODEL", model, "folder of a run or of ptrain export, or the run's configuration")->required();
+  command
+      .add_option("MODEL", model,
+                  "folder of a run or of ptrain export, or the run's configuration; or a GGUF file of a language model")
+      ->required();
   command
       .add_option("--adapter", adapter, "LoRA adapter for the model, as PEFT or ptrain export --format peft writes it")
       ->type_name("DIR");
@@ -75,10 +73,16 @@ void DeployArguments::add_to(CLI::App& command) {
       ->type_name("auto|cpu|cuda");
   command.add_option("--amp", amp, "precision, as in training")->capture_default_str()->type_name("O0|O1|O2");
   command
-      .add_option("--weights", weights,
-                  "weights of a language model's layers: in full, or in ggml's blocks of 8 or 4 bits, on the CPU")
+      .add_option(
+          "--weights", weights,
+          "weights of a language model's layers: in full, or in ggml's blocks of 8 or 4 bits, on the CPU; auto: "
+          "as a GGUF file has them, else in full")
       ->capture_default_str()
-      ->type_name("full|q8_0|q4_0|q4_1");
+      ->type_name("auto|full|q8_0|q4_0|q4_1");
+  command
+      .add_option("--max-length", max_length,
+                  "GGUF file: most tokens of a text; default: 2048, or the file's context where that is shorter")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1} << 24));
   command.add_option("--batch", batch, "inputs computed at once")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
       ->capture_default_str();
@@ -88,12 +92,26 @@ std::unique_ptr<Backend> DeployArguments::make_backend() const {
   return ptrain::make_backend(device_of_option("--device", device));
 }
 
-BlockFormats DeployArguments::block_weights(const LoadedModel& opened) const {
+LoadedModel DeployArguments::open() const {
+  const bool is_gguf = std::filesystem::path(model).extension() == ".gguf";
+  if (!is_gguf && max_length > 0) fail_usage("--max-length: is for a GGUF file; {} has its data.max_length", model);
+  LoadedModel opened = is_gguf ? open_gguf(model, max_length, gguf_model_entries(), make_model) : open_model(model);
+  if (!adapter.empty()) add_adapter(opened, adapter, make_model);
+  return opened;
+}
+
+BlockFormats DeployArguments::block_weights(const LoadedModel& opened, Backend& backend) const {
+  const bool reads_blocks = backend.kernels().reads_block_weights();
+  if (weights == "auto") {
+    const std::filesystem::path& file = opened.trained.gguf;
+    return reads_blocks && !file.empty() ? find_block_formats(file, *opened.model) : BlockFormats();
+  }
   if (weights == "full") return {};
   const auto format = choice_from_name<BlockFormat>(weights);
   if (!format) {
-    fail_usage("--weights: expected full|{}, got \"{}\"", fmt::join(EnumNames<BlockFormat>::names, "|"), weights);
+    fail_usage("--weights: expected auto|full|{}, got \"{}\"", fmt::join(EnumNames<BlockFormat>::names, "|"), weights);
   }
+  if (!reads_blocks) fail_usage("--weights: expected full: {} is for the CPU (--device cpu)", weights);
   if (opened.task->predicts_samples()) {
     fail_usage("--weights: expected full: {} is no language model (ptrain quantize makes its layers 8-bit ones)",
                model);
@@ -104,13 +122,13 @@ BlockFormats DeployArguments::block_weights(const LoadedModel& opened) const {
   };
 }
 
-DeployOptions DeployArguments::deploy_options(const LoadedModel& opened, DType preferred) const {
+DeployOptions DeployArguments::deploy_options(const LoadedModel& opened, Backend& backend) const {
   DeployOptions options;
   options.batch_size = batch;
   options.max_length = opened.trained.data.max_length;
   options.amp.level = parse_choice<AmpLevel>("--amp", amp);
-  options.amp.dtype = preferred;
-  options.block_weights = block_weights(opened);
+  options.amp.dtype = backend.kernels().preferred_low_precision();
+  options.block_weights = block_weights(opened, backend);
   return options;
 }
 

@@ -16,8 +16,6 @@ namespace ptrain {
 /// Opens `argument`: the folder of a run or of ptrain export, or a configuration (.yaml), whose output.dir is used.
 /// Throws as open_trained_model does.
 LoadedModel open_model(const std::string& argument);
-/// The same with an adapter, a folder of PEFT's, beside the weights; empty: none.
-LoadedModel open_model(const std::string& argument, const std::string& adapter);
 
 /// Adds --column and --label-column, which name the columns of input tables.
 void add_column_options(CLI::App& command, InferenceDataOptions& options);
@@ -32,18 +30,21 @@ struct DeployArguments {
   std::string model;
   std::string device = "auto";
   std::string amp = "O0";
-  std::string weights = "full";
   std::int64_t batch = 32;
   std::string adapter = {};
+  std::string weights = "auto";
+  std::int64_t max_length = 0;
 
-  /// Adds MODEL, --adapter, --device, --amp, --weights and --batch.
+  /// Adds MODEL, --adapter, --device, --amp, --weights, --max-length and --batch.
   void add_to(CLI::App& command);
+  /// The model with its adapter, as open_model() or of a GGUF file. Throws as open_gguf and add_adapter do.
+  LoadedModel open() const;
   /// Throws Error{usage} naming an option with an invalid value.
   std::unique_ptr<Backend> make_backend() const;
-  DeployOptions deploy_options(const LoadedModel& opened, DType preferred) const;
+  DeployOptions deploy_options(const LoadedModel& opened, Backend& backend) const;
 
  private:
-  BlockFormats block_weights(const LoadedModel& opened) const;
+  BlockFormats block_weights(const LoadedModel& opened, Backend& backend) const;
 };
 
 }  // namespace ptrain

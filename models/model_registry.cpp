@@ -342,6 +342,12 @@ std::vector<ModelEntry> model_entries() {
   return entries;
 }
 
+std::vector<ModelEntry> gguf_model_entries() {
+  std::vector<ModelEntry> entries;
+  for (const std::string_view name : EnumNames<LlamaForm>::names) entries.push_back(find_model(name));
+  return entries;
+}
+
 const ModelEntry& find_model(std::string_view name) { return find_row(name).entry; }
 
 std::string find_default_model(DataKind kind, ImageSize image_size, int frames, bool has_few_samples) {

@@ -13,6 +13,8 @@ struct Config;
 
 /// The rows for the configuration's Catalogs, in the order of listings.
 std::vector<ModelEntry> model_entries();
+/// The rows of models that are read from GGUF files, whose architectures have their names.
+std::vector<ModelEntry> gguf_model_entries();
 /// Throws Error{usage} when no model has this name (aliases do not count).
 const ModelEntry& find_model(std::string_view name);
 

@@ -111,7 +111,7 @@ void bench_decoding(const BenchInferArguments& arguments, Scenario scenario, con
         std::max<std::int64_t>(most - requested.depth, 0), requested.depth, requested.tokens, most);
   }
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
+  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.max_length = writes ? std::max<std::int64_t>(requested.depth, 1) : length;
   options.cache = CacheOptions{length, cache_dtype(options.amp, arguments.cache_dtype)};
   options.per_op = arguments.per_op;
@@ -130,14 +130,14 @@ void bench_decoding(const BenchInferArguments& arguments, Scenario scenario, con
 
 void bench_infer(const BenchInferArguments& arguments) {
   const Scenario scenario = parse_choice<Scenario>("--scenario", arguments.scenario);
-  const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
+  const LoadedModel opened = arguments.deploy.open();
   if (is_decoding(scenario)) return bench_decoding(arguments, scenario, opened);
   if (opened.task->translates()) {
     fail_usage("{}: translates, which ptrain bench infer does not measure; ptrain infer prints its speed",
                arguments.deploy.model);
   }
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
+  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.batch_size = query_samples(scenario, options.batch_size);
   options.per_op = arguments.per_op;
   Predictor ready(*backend, *opened.model, *opened.task, opened.trained.weights(), options);

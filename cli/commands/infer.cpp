@@ -98,9 +98,9 @@ void print_notes(const std::vector<std::string>& notes) {
 }
 
 /// Batches no larger than the number of inputs, and no kernel search, which would take longer than most of them.
-DeployOptions make_deploy_options(std::int64_t inputs, const LoadedModel& opened, DType preferred,
+DeployOptions make_deploy_options(std::int64_t inputs, const LoadedModel& opened, Backend& backend,
                                   const InferArguments& arguments) {
-  DeployOptions options = arguments.deploy.deploy_options(opened, preferred);
+  DeployOptions options = arguments.deploy.deploy_options(opened, backend);
   options.batch_size = std::min(options.batch_size, inputs);
   options.kernels.exhaustive_search = false;
   return options;
@@ -113,8 +113,7 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
   const std::vector<std::string> prompts = read_prompts(arguments.inputs, notes);
   print_notes(notes);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = make_deploy_options(static_cast<std::int64_t>(prompts.size()), opened,
-                                              backend->kernels().preferred_low_precision(), arguments);
+  DeployOptions options = make_deploy_options(std::ssize(prompts), opened, *backend, arguments);
   options.cache = CacheOptions{.dtype = cache_dtype(options.amp, arguments.cache_dtype)};
   TextGenerator generator(opened, *backend, options, prompts, arguments.generation);
   fmt::print("{}", generation_header(format));
@@ -129,11 +128,15 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
   print_error_line(fmt::format("{} tokens in {:.2f} s: {:.1f}/s", tokens, watch.seconds(),
                                static_cast<double>(tokens) / watch.seconds()));
   if (full == 0) return;
+  const std::string limit = opened.trained.gguf.empty()
+                                ? fmt::format(
+                                      "data.max_length of its training; model.max_positions, here {}, does not "
+                                      "raise that",
+                                      opened.trained.config.model.max_positions)
+                                : "--max-length";
   print_error_line(fmt::format(
-      "note: {} of {} texts end before --tokens {}: the model reads at most {} tokens, the prompt's included "
-      "(data.max_length of its training; model.max_positions, here {}, does not raise that)",
-      full, prompts.size(), arguments.generation.tokens, opened.trained.data.max_length,
-      opened.trained.config.model.max_positions));
+      "note: {} of {} texts end before --tokens {}: the model reads at most {} tokens, the prompt's included ({})",
+      full, prompts.size(), arguments.generation.tokens, opened.trained.data.max_length, limit));
 }
 
 /// Translates the texts of the command line, of .txt files and of standard input.
@@ -143,8 +146,7 @@ void translate(const LoadedModel& opened, const InferArguments& arguments, Predi
   const std::vector<std::string> texts = read_sources(arguments.inputs, notes);
   print_notes(notes);
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options =
-      make_deploy_options(std::ssize(texts), opened, backend->kernels().preferred_low_precision(), arguments);
+  DeployOptions options = make_deploy_options(std::ssize(texts), opened, *backend, arguments);
   options.cache = CacheOptions{.dtype = cache_dtype(options.amp, arguments.cache_dtype)};
   fmt::print("{}", translation_header(format));
   std::int64_t tokens = 0;
@@ -178,16 +180,15 @@ void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
 
 void infer(const InferArguments& arguments) {
   const auto format = parse_choice<PredictionFormat>("--format", arguments.format);
-  const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
+  const LoadedModel opened = arguments.deploy.open();
   check_outputs(arguments, opened);
   if (opened.task->translates()) return translate(opened, arguments, format);
   if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
   const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
   print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployedModel ready(
-      *backend, *opened.model, *opened.task, opened.trained.weights(),
-      make_deploy_options(inputs->size(), opened, backend->kernels().preferred_low_precision(), arguments));
+  DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(),
+                      make_deploy_options(inputs->size(), opened, *backend, arguments));
   InferenceReport report = answer(ready, *inputs, arguments, format);
   report.model = opened.trained.folder.string();
   report.device = backend->name();

@@ -112,7 +112,7 @@ void quantize(const QuantizeArguments& arguments) {
   const std::unique_ptr<InferenceDataset> others =
       arguments.evaluate.empty() ? nullptr : open_inputs(opened.trained, arguments.evaluate, arguments.inputs);
   DeployArguments deploy{arguments.model, "cpu", arguments.amp, std::min(arguments.batch, calibration->size())};
-  DeployOptions deploy_options = deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
+  DeployOptions deploy_options = deploy.deploy_options(opened, *backend);
   deploy_options.kernels.exhaustive_search = false;
   ModelFolderWriter writer = claim_model_folder(opened.trained, arguments.out);
   QuantizedModel quantized =

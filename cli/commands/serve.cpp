@@ -94,12 +94,12 @@ void serve_pages(const ServeArguments& arguments) {
 
 void serve(const ServeArguments& arguments) {
   if (names_runs(arguments.deploy.model)) return serve_pages(arguments);
-  const LoadedModel opened = open_model(arguments.deploy.model, arguments.deploy.adapter);
+  const LoadedModel opened = arguments.deploy.open();
   if (opened.task->translates()) {
     fail_usage("{}: translates, which ptrain serve does not; use ptrain infer", arguments.deploy.model);
   }
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployOptions options = arguments.deploy.deploy_options(opened, backend->kernels().preferred_low_precision());
+  DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.kernels.exhaustive_search = false;  // for the same predictions as ptrain infer
   if (!opened.task->predicts_samples()) return serve_language_model(arguments, opened, *backend, options);
   std::optional<Predictor> predictor;

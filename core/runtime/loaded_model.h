@@ -24,6 +24,12 @@ using ModelMaker = std::unique_ptr<Model> (*)(const Config& config, const Datase
 /// weights.
 LoadedModel open_model(const std::filesystem::path& folder, std::span<const ModelEntry> known, ModelMaker make);
 
+/// Opens a GGUF file as a language model of texts of `max_length` tokens; 0: 2048, or its context where that is
+/// shorter. `architectures`: the models that such files hold. Throws Error{failed} naming the file and the key or
+/// tensor that is missing, damaged or of another architecture, Error{usage} for a max_length beyond its context.
+LoadedModel open_gguf(const std::filesystem::path& file, std::int64_t max_length,
+                      std::span<const ModelEntry> architectures, ModelMaker make);
+
 /// Puts an adapter, a folder of PEFT's, beside the model's weights. Throws Error{usage} where the model has adapters
 /// already or takes none, and as read_adapter_settings does.
 void add_adapter(LoadedModel& opened, const std::filesystem::path& folder, ModelMaker make);

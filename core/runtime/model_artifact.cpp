@@ -330,15 +330,16 @@ static const char* find_vocabulary(const ModelDocument& document) {
   return found == vocabulary_names.end() ? nullptr : *found;
 }
 
-bool ModelArtifact::has_vocabulary() const { return find_vocabulary(document) != nullptr; }
+bool ModelArtifact::has_vocabulary() const { return !gguf.empty() || find_vocabulary(document) != nullptr; }
 
 fs::path ModelArtifact::vocabulary() const {
+  if (!gguf.empty()) return gguf;
   invariant(has_vocabulary(), "the vocabulary of a model without one");
   return folder / find_vocabulary(document);
 }
 
 TrainedWeights ModelArtifact::weights() const {
-  TrainedWeights weights(folder / model_files::weights);
+  TrainedWeights weights(gguf.empty() ? folder / model_files::weights : gguf);
   weights.adapter = adapter;
   if (!document.quantization) return weights;
   QuantizationScheme& scheme = weights.quantization.emplace();

@@ -112,6 +112,7 @@ struct ModelArtifact {
   Config config;                       // only the keys that define the model
   DatasetInfo data;                    // likewise
   std::filesystem::path adapter = {};  // of weights()
+  std::filesystem::path gguf = {};     // file of weights and vocabulary; empty: the folder has them
 
   TrainedWeights weights() const;
   bool has_vocabulary() const;

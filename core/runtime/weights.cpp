@@ -4,7 +4,6 @@
 #include "core/base/errors.h"
 #include "core/io/weights_file.h"
 #include "core/passes/amp.h"
-#include "core/passes/block_weights.h"
 #include "core/passes/optimizer.h"
 
 #include <fmt/ranges.h>
@@ -283,6 +282,23 @@ void from_external(const WeightMapping& mapping, const Shape& shape, std::span<c
     const std::int64_t row = shape.rank() == 0 ? 1 : shape.count() / shape[0];
     std::copy(external.begin(), external.end(), values.begin() + mapping.row_begin * row);
   }
+}
+
+BlockFormats find_block_formats(const std::filesystem::path& path, const Model& model) {
+  const WeightsFile file(path);
+  const std::vector<WeightMapping> mappings = model.weights();
+  const TensorsByName tensors(file, mappings);
+  std::map<std::string, std::optional<BlockFormat>, std::less<>> formats;  // none where tensors of a variable differ
+  for (const WeightMapping& mapping : mappings) {
+    const NamedTensor* tensor = tensors.find(mapping);
+    const std::optional<BlockFormat> format = tensor == nullptr ? std::nullopt : find_block_format(*tensor);
+    const auto [known, added] = formats.try_emplace(mapping.variable, format);
+    if (!added && known->second != format) known->second.reset();
+  }
+  return [formats](std::string_view parameter) {
+    const auto found = formats.find(parameter);
+    return found == formats.end() ? std::nullopt : found->second;
+  };
 }
 
 namespace {

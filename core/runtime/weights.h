@@ -5,6 +5,7 @@
 #include "core/io/named_tensor.h"
 #include "core/io/safetensors.h"
 #include "core/model/model.h"
+#include "core/passes/block_weights.h"
 
 #include <filesystem>
 
@@ -35,6 +36,9 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
 /// Throws Error{failed} if a value is not finite.
 void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
                  Variables& variables, const NamedTensor* more = nullptr);
+
+/// The formats of the variables that a GGUF file has in blocks that layers read as they are.
+BlockFormats find_block_formats(const std::filesystem::path& path, const Model& model);
 
 /// "a, b, c, d and 3 more".
 std::string name_some(const std::vector<std::string>& names);

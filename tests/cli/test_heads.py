@@ -277,7 +277,7 @@ class RunningText(ProgramTest):
         for weights, size in (("q8_0", 34), ("q4_0", 18), ("q4_1", 20)):
             self.assertAlmostEqual(weight_bytes(weights) / full, size / 128, delta=0.02, msg="norms and biases are the rest")
         self.assert_one_line_error(run("infer", self.folder / "own", "the cat", "--weights", "q5_0"), 2,
-                                   'expected full|q8_0|q4_0|q4_1, got "q5_0"')
+                                   'expected auto|full|q8_0|q4_0|q4_1, got "q5_0"')
 
     def test_reading_and_writing_are_timed_in_llama_benchs_terms(self):
         self.assertEqual(self.train("own", "-o", "eval.every_epochs=0", "-o", "train.steps=2").returncode, 0)

@@ -1,0 +1,152 @@
+"""A GGUF file as the MODEL of infer, bench infer and serve: its texts are those of the folder it was made from."""
+import array
+import json
+import struct
+import sys
+import unittest
+
+import test_heads
+from program import ROOT, ProgramTest, run
+from test_serve import Server
+
+sys.path.insert(0, str(ROOT / "tests/golden"))
+import safetensors_file  # noqa: E402
+
+WHOLE = {"model.embed_tokens": "token_embd", "model.norm": "output_norm"}
+OF_LAYER = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
+            "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+            "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+F32, Q8_0 = 0, 8
+
+
+def get_gguf_name(name):
+    module = name.removesuffix(".weight")
+    if module in WHOLE:
+        return f"{WHOLE[module]}.weight"
+    _, _, layer, part = module.split(".", 3)
+    return f"blk.{layer}.{OF_LAYER[part]}.weight"
+
+
+def interleave(values, rows, heads):
+    """The rows of each head as llama.cpp's conversion orders them."""
+    width, half = len(values) // rows, rows // heads // 2
+    order = [head * 2 * half + row % 2 * half + row // 2 for head in range(heads) for row in range(2 * half)]
+    return array.array("f", [value for row in order for value in values[row * width:(row + 1) * width]])
+
+
+def to_q8_0(values):
+    blocks = b""
+    for first in range(0, len(values), 32):
+        block = values[first:first + 32]
+        scale = max(map(abs, block)) / 127
+        blocks += struct.pack("<e32b", scale, *(round(value / scale) if scale else 0 for value in block))
+    return blocks
+
+
+def write_text(text):
+    return struct.pack("<Q", len(text.encode())) + text.encode()
+
+
+def write_key(name, value):
+    if isinstance(value, str):
+        return write_text(name) + struct.pack("<I", 8) + write_text(value)
+    if isinstance(value, float):
+        return write_text(name) + struct.pack("<If", 6, value)
+    if isinstance(value, list):
+        texts = isinstance(value[0], str)
+        entries = b"".join(write_text(entry) if texts else struct.pack("<i", entry) for entry in value)
+        return write_text(name) + struct.pack("<IIQ", 9, 8 if texts else 5, len(value)) + entries
+    return write_text(name) + struct.pack("<II", 4, value)
+
+
+def convert(folder, path, matrices, **changes):
+    """A model's folder as a GGUF file whose matrices are of that type; `changes` replaces keys' values."""
+    sizes = json.loads((folder / "config.json").read_text())
+    heads, kv_heads = sizes["num_attention_heads"], sizes["num_key_value_heads"]
+    tokens = json.loads((folder / "vocab.json").read_text())
+    keys = {"general.architecture": "llama", "llama.block_count": sizes["num_hidden_layers"],
+            "llama.embedding_length": sizes["hidden_size"], "llama.attention.head_count": heads,
+            "llama.attention.head_count_kv": kv_heads, "llama.feed_forward_length": sizes["intermediate_size"],
+            "llama.context_length": 64, "llama.attention.layer_norm_rms_epsilon": sizes["rms_norm_eps"],
+            "llama.rope.freq_base": float(sizes["rope_theta"]), "tokenizer.ggml.model": "gpt2",
+            "tokenizer.ggml.tokens": sorted(tokens, key=tokens.get),
+            "tokenizer.ggml.token_type": [3 if token == "<|endoftext|>" else 1 for token in sorted(tokens, key=tokens.get)],
+            "tokenizer.ggml.merges": ["t h", "th e"], "tokenizer.ggml.eos_token_id": tokens["<|endoftext|>"], **changes}
+    described, data = b"", b""
+    tensors, _ = safetensors_file.read(folder / "model.safetensors")
+    for name, (_, shape, content) in tensors.items():
+        values = array.array("f", content)
+        for part, count in (("q_proj", heads), ("k_proj", kv_heads)):
+            if part in name:
+                values = interleave(values, shape[0], count)
+        kind = matrices if len(shape) == 2 else F32
+        described += write_text(get_gguf_name(name)) + struct.pack("<I", len(shape))
+        described += struct.pack(f"<{len(shape)}QIQ", *reversed(shape), kind, len(data))
+        data += values.tobytes() if kind == F32 else to_q8_0(values)
+        data += bytes(-len(data) % 32)
+    start = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(map(write_key, keys, keys.values()))
+    start += described
+    path.write_bytes(start + bytes(-len(start) % 32) + data)
+
+
+class GgufModel(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        test_heads.write_vocabulary(self.folder)
+        for name in ("train", "dev"):
+            (self.folder / f"{name}.txt").write_text(test_heads.sentences(200, name))
+        self.config.write_text(test_heads.NEXT_TOKEN.format(folder=self.folder).replace("gpt2, size: tiny, dropout: 0",
+                                                                                        "llama, size: tiny"))
+        trained = self.train("own", "-o", "eval.every_epochs=0", "-o", "train.steps=30")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+
+    def answer(self, model, *arguments):
+        result = run("infer", self.folder / model, "the cat", "a dog", "--tokens", 12, "--temperature", 0, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def measure_weights(self, model, *arguments):
+        result = run("bench", "infer", self.folder / model, "--scenario", "decode", "--tokens", 2, "--repeats", 1, "--json",
+                     *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)["bound"]["weight_bytes"]
+
+    def test_its_texts_are_those_of_the_folder(self):
+        convert(self.folder / "own", self.folder / "full.gguf", F32)
+        convert(self.folder / "own", self.folder / "q8_0.gguf", Q8_0)
+        self.assertEqual(self.answer("full.gguf"), self.answer("own"))
+        self.assertEqual(self.answer("q8_0.gguf"), self.answer("own", "--weights", "q8_0"))
+        self.assertEqual(self.answer("full.gguf", "--weights", "q4_1"), self.answer("own", "--weights", "q4_1"))
+        full = self.measure_weights("own")
+        self.assertEqual(self.measure_weights("full.gguf"), full)
+        self.assertEqual(self.measure_weights("q8_0.gguf", "--weights", "full"), full)
+        self.assertAlmostEqual(self.measure_weights("q8_0.gguf") / full, 34 / 128, delta=0.01)
+
+    def test_it_is_served(self):
+        convert(self.folder / "own", self.folder / "tiny.gguf", Q8_0)
+        server = Server(self.folder / "tiny.gguf", "--max-length", 40, path="/v1")
+        self.addCleanup(server.kill)
+        status, answer = server.ask("POST", "/v1/completions",
+                                    json.dumps({"prompt": "the cat", "temperature": 0, "max_tokens": 12}))
+        self.assertEqual(status, 200, answer)
+        self.assertEqual("the cat" + answer["choices"][0]["text"], self.answer("tiny.gguf").splitlines()[0])
+
+    def test_what_is_wrong_is_said_in_one_line(self):
+        convert(self.folder / "own", self.folder / "tiny.gguf", Q8_0)
+        convert(self.folder / "own", self.folder / "other.gguf", F32, **{"general.architecture": "gemma"})
+        content = (self.folder / "tiny.gguf").read_bytes()
+        (self.folder / "cut.gguf").write_bytes(content[:-1000])
+        for model, code, parts, arguments in (
+                ("other.gguf", 1, ("general.architecture", "llama, qwen2, qwen3", "gemma"), ()),
+                ("cut.gguf", 1, ("cut.gguf", "truncated"), ()), ("none.gguf", 1, ("none.gguf",), ()),
+                ("tiny.gguf", 2, ("--max-length: expected at most 64, got 65",), ("--max-length", 65)),
+                ("own", 2, ("--max-length: is for a GGUF file",), ("--max-length", 16)),
+                ("tiny.gguf", 2, ("--weights: expected auto|full|q8_0|q4_0|q4_1",), ("--weights", "q2"))):
+            self.assert_one_line_error(run("infer", self.folder / model, "the cat", *arguments), code, *parts)
+        full = run("infer", self.folder / "tiny.gguf", "the cat", "--tokens", 100, "--max-length", 20)
+        self.assertEqual(full.returncode, 0, full.stderr)
+        self.assertIn("the model reads at most 20 tokens, the prompt's included (--max-length)", full.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
