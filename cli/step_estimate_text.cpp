@@ -129,7 +129,8 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
           {"samples_per_second", step.samples_per_second},
           {"ops", ops},
           {"nodes", nodes},
-          {"memory", predict_memory(options, config, workload, memory)},
+          {"memory",
+           predict_memory(step_options(config, DType::f16, count_exchanging_ranks(config)), config, workload, memory)},
           {"power_limit_watts", sheet->power_limit_watts ? json(*sheet->power_limit_watts) : json()},
           {"scaling", scaled},
           {"training", trainings}};

@@ -48,6 +48,20 @@ Config load(const EstimateOptions& options) {
   return loaded.config;
 }
 
+/// The figures of a rank that trains alone, with the variables that one of dist.ranks has.
+PlannedFigures plan_for_rank(PlannedFigures figures, const Config& config, DType automatic, const Workload& workload) {
+  const auto estimate_for = [&](int exchanging_ranks) {
+    return estimate_memory(step_options(config, automatic, exchanging_ranks), *workload.model, config.data.batch_size,
+                           workload.backend->kernels());
+  };
+  const MemoryEstimate one = estimate_for(count_exchanging_ranks(config));
+  const std::int64_t more = one.variables - estimate_for(0).variables;
+  figures.optimizer_bytes = one.optimizer;
+  figures.variable_bytes += more;
+  figures.planned_peak_bytes += more;
+  return figures;
+}
+
 void estimate(const EstimateOptions& options) {
   Config config = load(options);
   if (!options.compilation.description.empty()) {
@@ -74,14 +88,13 @@ void estimate(const EstimateOptions& options) {
   TrainingPlans plans(training_plan_options(config, preferred, alone), *workload.backend, *workload.model, alone,
                       nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
-  const PlannedFigures planned = plans.figures();
+  const PlannedFigures planned = plan_for_rank(plans.figures(), config, preferred, workload);
   const std::int64_t available = options.memory_bytes > 0
                                      ? options.memory_bytes
                                      : static_cast<std::int64_t>(workload.backend->memory().available());
-  const int exchanging_ranks = config.dist.ranks > 1 ? static_cast<int>(config.dist.ranks) : 0;
-  const std::int64_t largest =
-      largest_batch(step_options(config, preferred, exchanging_ranks), *workload.model, config.data.batch_size,
-                    workload.backend->kernels(), available - planned.workspace_bytes);
+  const StepOptions step = step_options(config, preferred, count_exchanging_ranks(config));
+  const std::int64_t largest = largest_batch(step, *workload.model, config.data.batch_size, workload.backend->kernels(),
+                                             available - planned.workspace_bytes);
 
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", planned.parameters},
@@ -92,6 +105,7 @@ void estimate(const EstimateOptions& options) {
                                   {"memory",
                                    {{"planned_peak_bytes", planned.planned_peak_bytes},
                                     {"variable_bytes", planned.variable_bytes},
+                                    {"optimizer_bytes", planned.optimizer_bytes},
                                     {"activation_bytes", planned.arena_bytes},
                                     {"workspace_bytes", planned.workspace_bytes},
                                     {"input_bytes", planned.input_bytes},
@@ -107,8 +121,9 @@ void estimate(const EstimateOptions& options) {
   fmt::print("precision           {}{}\n", enum_name(amp.level), amp.reason.empty() ? "" : ": " + amp.reason);
   fmt::print("arithmetic          {:>8.2f} GFLOP per sample, forward and backward\n", planned.flops_per_sample * 1e-9);
   fmt::print("memory traffic      {:>8.1f} MB per sample, every tensor once per op\n", planned.bytes_per_sample * 1e-6);
-  fmt::print("memory at batch {}\n", config.data.batch_size);
-  fmt::print("  variables         {}  parameters, gradients, optimizer state\n", mib(planned.variable_bytes));
+  fmt::print("memory at batch {}{}\n", config.data.batch_size, config.dist.ranks > 1 ? ", on each rank" : "");
+  fmt::print("  variables         {}  parameters, gradients, optimizer state ({} MiB)\n", mib(planned.variable_bytes),
+             planned.optimizer_bytes >> 20);
   fmt::print("  activations       {}  one arena\n", mib(planned.arena_bytes));
   fmt::print("  workspace         {}\n", mib(planned.workspace_bytes));
   fmt::print("  process peak      {}  of {} available\n", mib(planned.planned_peak_bytes), mib(available));

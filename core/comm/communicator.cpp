@@ -93,16 +93,23 @@ void Communicator::outlast_failure() {
 }
 
 void Communicator::run(const Exchange& exchange) {
-  if (exchange.other != nullptr) return (*exchange.other)();
-  const auto ready = transport_->all_reduce(exchange.data, exchange.count, exchange.dtype, exchange.factor);
-  count_transfer(ready, exchange);
+  switch (exchange.kind) {
+    case Exchange::Kind::all_reduce:
+      return count_transfer(transport_->all_reduce(exchange.data, exchange.count, exchange.dtype, exchange.factor),
+                            exchange);
+    case Exchange::Kind::all_gather:
+      return count_transfer(transport_->gather_slices(exchange.data, exchange.count, exchange.dtype), exchange);
+    case Exchange::Kind::other:
+      return (*exchange.other)();
+  }
 }
 
 void Communicator::count_transfer(Clock::time_point ready, const Exchange& exchange) {
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   ++times_.all_reduces;
-  times_.bytes += static_cast<double>(exchange.count) * static_cast<double>(element_size(exchange.dtype));
+  const double part = exchange.kind == Exchange::Kind::all_gather ? 0.5 : 1.0;
+  times_.bytes += part * static_cast<double>(exchange.count) * static_cast<double>(element_size(exchange.dtype));
   times_.transfer_seconds += count_seconds(ready, now);
   if (waiting_) times_.exposed_seconds += count_seconds(std::max(ready, waiting_since_), now);
 }
@@ -126,7 +133,11 @@ int Communicator::local_rank() const {
 }
 
 void Communicator::start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) {
-  enqueue({data, count, dtype, factor, nullptr});
+  enqueue({Exchange::Kind::all_reduce, data, count, dtype, factor});
+}
+
+void Communicator::start_all_gather(void* data, std::int64_t count, DType dtype) {
+  enqueue({Exchange::Kind::all_gather, data, count, dtype});
 }
 
 void Communicator::wait_all_reduces() {
@@ -144,7 +155,7 @@ void Communicator::wait_until_done(std::unique_lock<std::mutex>& lock) {
 }
 
 void Communicator::call(const std::function<void()>& collective) {
-  enqueue({nullptr, 0, DType::f32, 1, &collective});
+  enqueue({.other = &collective});
   std::unique_lock lock(mutex_);
   wait_until_done(lock);
 }

@@ -3,9 +3,10 @@
 #include "core/comm/mpi.h"
 
 #include "core/base/clock.h"
+#include "core/base/rank_slice.h"
 #include "core/comm/mpi_watch.h"
 #include "core/comm/rank_failure.h"
-#include "core/comm/rank_slice.h"
+#include "core/comm/reduce_in_order.h"
 
 #include <algorithm>
 #include <cstring>
@@ -50,6 +51,16 @@ class MpiTransport final : public Transport {
     for (std::int64_t first = 0; first < count; first += most) {
       reduce_part(static_cast<std::byte*>(data) + first * element, std::min(most, count - first), dtype, factor);
     }
+    return ready;
+  }
+
+  Clock::time_point gather_slices(void* data, std::int64_t count, DType dtype) override {
+    barrier();
+    const auto ready = Clock::now();
+    const auto element = static_cast<std::int64_t>(element_size(dtype));
+    invariant(count * element <= largest_part, "a buffer of slices is larger than MPI counts");
+    set_slices(count, element);
+    gather_slices(data);
     return ready;
   }
 
@@ -120,6 +131,12 @@ class MpiTransport final : public Transport {
     for (int r = 0; r < size_; ++r) sources_.push_back(received_.data() + own_bytes * r);
     void* const sum = data + own.begin * element;
     reduce_in_order(sources_, {&sum, 1}, own.count(), dtype, factor);
+    gather_slices(data);
+  }
+
+  /// As set_slices divides them.
+  void gather_slices(void* data) {
+    MPI_Request request;
     check_mpi(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, slice_bytes_.data(), slice_offsets_.data(),
                               MPI_BYTE, world_, &request),
               "MPI_Iallgatherv");

@@ -4,8 +4,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/host_name.h"
+#include "core/base/rank_slice.h"
 #include "core/comm/rank_failure.h"
-#include "core/comm/rank_slice.h"
+#include "core/comm/reduce_in_order.h"
 
 #include <unistd.h>
 
@@ -72,6 +73,22 @@ class ThreadTransport final : public Transport {
                        slice.begin * static_cast<std::int64_t>(element_size(dtype)));
     }
     reduce_in_order({places.data(), places.size()}, places, slice.count(), dtype, factor);
+    meet();
+    return ready;
+  }
+
+  Clock::time_point gather_slices(void* data, std::int64_t count, DType dtype) override {
+    offer(data, count);
+    const auto ready = Clock::now();
+    const auto element = static_cast<std::int64_t>(element_size(dtype));
+    for (int other = 0; other < world_size(); ++other) {
+      const Slice slice = rank_slice(count, other, world_size());
+      if (other == rank_ || slice.count() == 0) continue;
+      const std::int64_t begin = slice.begin * element;
+      std::memcpy(static_cast<std::byte*>(data) + begin,
+                  static_cast<const std::byte*>(group_->offers[static_cast<std::size_t>(other)].data) + begin,
+                  static_cast<std::size_t>(slice.count() * element));
+    }
     meet();
     return ready;
   }

@@ -257,6 +257,7 @@ struct DistConfig {
   GradAverage average = GradAverage::fp32;  // dtype for averaging gradients of low-precision parameters (O2)
   bool sync_batch_norm = false;
   bool reproducible = false;  // losses do not depend on the number of ranks
+  Sharding shard = Sharding::none;
   std::int64_t timeout_seconds = 30;
 };
 

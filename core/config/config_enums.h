@@ -75,4 +75,12 @@ struct EnumNames<DistMode> {
   static constexpr std::array<std::string_view, 3> names{"auto", "parallel_graph", "multi_process"};
 };
 
+/// What data-parallel ranks divide among themselves instead of keeping a copy each (Rajbhandari et al., "ZeRO", 2020).
+/// optimizer: the optimizer's moments (ZeRO stage 1).
+enum class Sharding { none, optimizer };
+template <>
+struct EnumNames<Sharding> {
+  static constexpr std::array<std::string_view, 2> names{"none", "optimizer"};
+};
+
 }  // namespace ptrain

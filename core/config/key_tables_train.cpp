@@ -342,6 +342,8 @@ std::vector<Key> run_keys() {
       dist_key("sync_batch_norm", &DistConfig::sync_batch_norm, "batch statistics over all ranks"),
       dist_key("reproducible", &DistConfig::reproducible,
                "sum in the data's order: with equal micro-batches, losses do not depend on the number of ranks"),
+      dist_key("shard", &DistConfig::shard,
+               "divide among the ranks, to save memory: the optimizer's moments (ZeRO stage 1); none: each keeps all"),
       dist_key("timeout_seconds", &DistConfig::timeout_seconds, "time after which a dead or hung rank ends the run")
           .between(1, 1'000'000),
       output_key("dir", &OutputConfig::dir, "folder for report, metrics and checkpoints"),

@@ -1,4 +1,4 @@
-// Kernels of all_reduce_start and all_reduce_wait, the same on every backend: they pass pointers to the collectives.
+// Kernels of the ops that exchange between ranks, the same on every backend: they pass pointers to the collectives.
 #pragma once
 
 #include "core/exec/kernel.h"

@@ -7,6 +7,7 @@
 #include "core/ops/training/all_reduce.h"
 #include "core/ops/training/optimizer_update.h"
 #include "core/passes/rewriter.h"
+#include "core/passes/update/parameter_groups.h"
 
 #include <algorithm>
 #include <map>
@@ -37,7 +38,7 @@ class GradAllReducePass {
     find_buffers();
     if (!options_.sync_batch_norm) collect_statistics();
     bool waited = false;
-    const std::size_t last_norm = find_last_norm();
+    const std::size_t last_norm = find_last_norm(), last_update = find_last_update();
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
       if (i > last_norm && node.phase != Pass::forward && statistics_ != no_value && !statistics_started_) {
@@ -50,6 +51,7 @@ class GradAllReducePass {
       }
       if (is_accumulation(node)) continue;  // done bucket by bucket
       emit(node);
+      if (options_.shard && i == last_update) gather_parameters();
       for (const Exchanged& buffer : buffers_) {
         for (const Bucket& bucket : buffer.buckets) {
           if (bucket.ready == i) exchange(buffer, bucket);
@@ -62,12 +64,14 @@ class GradAllReducePass {
  private:
   Graph& to() { return rewriter_.graph(); }
 
-  const Node& update_node() const {
-    for (const Node& node : graph_.nodes()) {
-      if (node.op->type() == "optimizer_update") return node;
+  /// The update that counts the step, after those of parameter groups.
+  std::size_t find_last_update() const {
+    for (std::size_t i = graph_.nodes().size(); i-- > 0;) {
+      if (graph_.nodes()[i].op->type() == "optimizer_update") return i;
     }
     throw std::logic_error("internal error: the graph has no optimizer update");
   }
+  const Node& update_node() const { return graph_.nodes()[find_last_update()]; }
 
   /// The last node before the update that changes state: a norm in training, or one that backward computes again.
   std::size_t find_last_norm() const {
@@ -177,6 +181,32 @@ class GradAllReducePass {
     }
     // Gradients that are summed in a fixed order are scaled for the mean from the start (build_training_graph).
     start("exchange." + name, exchanged, options_.reproducible ? 1.0f : mean_factor(), exchange_phase());
+  }
+
+  /// Gives every rank all parameters, of which each has updated its slices.
+  void gather_parameters() {
+    const Node& update = update_node();
+    const ValueId master = rewriter_.mapped(update.inputs[OptimizerUpdate::master]);
+    std::vector<ValueId> gathered;
+    for (const Slice& block : options_.shard->blocks(to().desc(master).count())) {
+      const ValueId data = part(master, {block.begin, block.end, 0});
+      to().add_node("gather." + to().value(data).name, std::make_shared<AllGatherStart>(), {data}, Pass::update);
+      gathered.push_back(data);
+    }
+    to().add_node("gather.wait", std::make_shared<AllReduceWait>(), std::move(gathered), Pass::update);
+    copy_to_low_precision(update.inputs[OptimizerUpdate::low]);
+  }
+
+  void copy_to_low_precision(ValueId low) {
+    if (low == no_value) return;
+    for (const Value& parameter : graph_.values()) {
+      if (parameter.base != low) continue;
+      const ValueId master = rewriter_.mapped(graph_.find_value(master_name(parameter.name)));
+      const ValueId copy =
+          to().add("gather." + parameter.name, std::make_shared<Cast>(parameter.desc.dtype), {master}, Pass::update);
+      to().value(copy).base = rewriter_.mapped(low);
+      to().value(copy).byte_offset = parameter.byte_offset;
+    }
   }
 
   /// The update and the norm read the fp32 copy where there is one.

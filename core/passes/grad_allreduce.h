@@ -5,12 +5,18 @@
 // norm for clipping and the scaler's overflow flag see the mean and are the same on every rank. With gradient
 // accumulation only the last micro-batch exchanges (Pass::exchange), bucket by bucket as its sum is complete.
 //
+// Where each rank updates its own slices of the parameters (DistributionOptions::shard), the ranks gather all of them
+// after the update, and low-precision copies are made from what was gathered.
+//
 // Sums that do not depend on the number of ranks (DistributionOptions::reproducible) follow the order of the data:
 // gradients are exchanged after every micro-batch; rank 0 adds its own to the sum so far, the others start from zero.
 #pragma once
 
 #include "core/base/enums.h"
+#include "core/base/rank_slice.h"
 #include "core/graph/graph.h"
+
+#include <optional>
 
 namespace ptrain {
 
@@ -28,6 +34,8 @@ struct DistributionOptions {
   /// Gradients are summed over micro-batches and ranks in one fixed order, however micro-batches are distributed over
   /// ranks. Not supported with GradAverage::gradient.
   bool reproducible = false;
+  /// This rank's part of the optimizer state; none: each rank keeps all of it.
+  std::optional<Shard> shard = {};
 };
 
 /// Adds the exchange to a graph from add_optimizer. Unless batch norms are synchronised, their running statistics

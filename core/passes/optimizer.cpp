@@ -189,8 +189,13 @@ class OptimizerPass {
     }
   }
 
-  ValueId state(const char* name, DType dtype, std::int64_t count) {
+  ValueId state(const std::string& name, DType dtype, std::int64_t count) {
     return count == 0 ? no_value : graph_.add_state(name, {dtype, Shape{count}});
+  }
+
+  ValueId moment(const std::string& name, std::int64_t count) {
+    if (count == 0 || !options_.shard) return state(name, DType::f32, count);
+    return state(name + std::string(flat::shard), DType::f32, options_.shard->size(count));
   }
 
   void create_buffers() {
@@ -206,9 +211,9 @@ class OptimizerPass {
     inputs_[OptimizerUpdate::loss_scale] = options_.loss_scale;
     inputs_[OptimizerUpdate::master] = state(flat::master, DType::f32, master_.size());
     inputs_[OptimizerUpdate::low] = state(flat::low, low_dtype, low_.size());
-    inputs_[OptimizerUpdate::moment1] = state(flat::moment1, DType::f32, moments >= 1 ? master_.size() : 0);
-    inputs_[OptimizerUpdate::moment2] = state(flat::moment2, DType::f32, moments >= 2 ? second_moments_ : 0);
-    inputs_[OptimizerUpdate::moment3] = state(flat::moment3, DType::f32, moments >= 3 ? master_.size() : 0);
+    inputs_[OptimizerUpdate::moment1] = moment(flat::moment1, moments >= 1 ? master_.size() : 0);
+    inputs_[OptimizerUpdate::moment2] = moment(flat::moment2, moments >= 2 ? second_moments_ : 0);
+    inputs_[OptimizerUpdate::moment3] = moment(flat::moment3, moments >= 3 ? master_.size() : 0);
     inputs_[OptimizerUpdate::updates] = state(flat::updates, DType::f32, 1);
   }
 
@@ -287,6 +292,29 @@ class OptimizerPass {
     graph_.add_node(graph_.value(e.master).name + ".update", std::move(op), std::move(inputs), Pass::update);
   }
 
+  /// The parts of a segment that this rank updates.
+  std::vector<ParameterSegment> find_own_parts(const ParameterSegment& segment) const {
+    if (!options_.shard) return {segment};
+    std::vector<ParameterSegment> parts;
+    std::int64_t moments = 0;  // of the slices before
+    for (const Slice& slice : options_.shard->slices(master_.size())) {
+      const std::int64_t begin = std::max(slice.begin, segment.master_offset);
+      const std::int64_t end = std::min(slice.end, segment.master_offset + segment.count);
+      if (begin < end) {
+        ParameterSegment part = segment;
+        const std::int64_t skipped = begin - segment.master_offset;
+        part.count = end - begin;
+        part.master_offset = begin;
+        part.moment_shift = moments - slice.begin;
+        part.grad_offset += skipped;
+        if (part.low_offset >= 0) part.low_offset += skipped;
+        parts.push_back(part);
+      }
+      moments += slice.count();
+    }
+    return parts;
+  }
+
   void add_early_update(const Entry& e) {
     std::vector<ValueId> inputs = inputs_;
     inputs[OptimizerUpdate::grad_f32] = e.parameter == e.master ? e.gradient : no_value;
@@ -311,7 +339,7 @@ class OptimizerPass {
       } else if (e.muon) {
         add_single_update(e, inputs_);
       } else {
-        segments[e.group].push_back(e.segment);
+        for (const ParameterSegment& part : find_own_parts(e.segment)) segments[e.group].push_back(part);
       }
     }
     for (auto& [group, parameters] : segments) {

@@ -1,6 +1,7 @@
 // Lays out parameters, gradients and optimizer state in flat buffers and appends the update.
 #pragma once
 
+#include "core/base/rank_slice.h"
 #include "core/ops/training/loss_scale_update.h"
 #include "core/ops/training/optimizer_update.h"
 #include "core/passes/autodiff.h"
@@ -20,6 +21,7 @@ inline constexpr const char* grad_low = "flat.grad_low";  // gradients of low-pr
 inline constexpr const char* moment1 = "optimizer.moment1";
 inline constexpr const char* moment2 = "optimizer.moment2";
 inline constexpr const char* moment3 = "optimizer.moment3";
+inline constexpr std::string_view moments = "optimizer.moment";  // prefix of all of them
 inline constexpr const char* updates = "optimizer.updates";
 inline constexpr const char* average = "flat.average";         // f32, moving average of flat.master, optional
 inline constexpr std::string_view average_of = "average.";     // prefix of the average of another variable
@@ -27,8 +29,12 @@ inline constexpr const char* learning_rate = "learning_rate";  // input f32[1]
 inline constexpr const char* micro_step = "micro_step";        // input i32[1], only when accumulating
 inline constexpr const char* micro_weights = "micro_weights";  // input f32[2], only when accumulating (accumulate.h)
 inline constexpr const char* grad_norm = "grad_norm";          // output f32[2] {norm, found_inf}
-inline constexpr const char* table = "table.";  // prefix of the name of a table with sparse updates; f32 like it
+inline constexpr const char* table = "table.";       // prefix of the name of a table with sparse updates; f32 like it
+inline constexpr std::string_view shard = ".shard";  // suffix of the name of moments of which this rank keeps a part
 }  // namespace flat
+
+/// Whether a variable is this rank's part of a moment.
+inline bool is_shard(std::string_view variable) { return variable.ends_with(flat::shard); }
 
 struct OptimizerPassOptions {
   OptimizerSettings settings;
@@ -41,6 +47,7 @@ struct OptimizerPassOptions {
   std::optional<std::size_t> early_updates;  // none: all at the end
   float average_decay = 0;                   // decay of a moving average of the parameters; 0: no average
   bool accumulate = false;                   // gradients are summed over micro-batches before the update
+  std::optional<Shard> shard;                // the part of the moments that this rank keeps; none: all
   ValueId loss_scale = no_value;             // the scaler's state, when there is one
   LossScaleAttributes loss_scale_attributes;
 };
@@ -49,9 +56,10 @@ struct OptimizerPassOptions {
 /// except those that are updated early; the update phase is appended. A low-precision parameter "w@bf16" is paired with
 /// its master "w". A table with a sparse gradient and its moments have buffers of their own and are updated by those
 /// rows; the gradient is a view of flat::grad, so that the norm and the overflow check include it. A parameter group
-/// has its own update, before the one that counts. A frozen parameter, which has no gradient, stays a separate
-/// variable. Throws Error{usage} where the settings need all rows of such a table: LARS, LAMB, gradient accumulation, a
-/// moving average.
+/// has its own update, before the one that counts. With a shard, updates and moments are of this rank's slices of
+/// flat::master alone: others must update the rest (add_grad_allreduce). A frozen parameter, which has no gradient,
+/// stays a separate variable. Throws Error{usage} where the settings need all rows of such a table: LARS, LAMB,
+/// gradient accumulation, a moving average. LARS, LAMB and Muon, which read whole parameters, have no shards.
 Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options);
 
 }  // namespace ptrain

@@ -158,6 +158,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   optimizer.groups = options.groups;
   optimizer.average_decay = options.average_decay;
   if (!options.distribution) optimizer.early_updates = options.early_updates;
+  if (options.distribution) optimizer.shard = options.distribution->shard;
   optimizer.accumulate = options.accumulate_steps > 1;
   optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes renumber values
   optimizer.loss_scale_attributes = options.loss_scale;

@@ -44,8 +44,8 @@ struct ExchangeReport {
   std::optional<double> peak_bus_bandwidth;
 
   void describe(Fields& field) {
-    field("all_reduces", all_reduces, "number per step; the following are per step too");
-    field("bytes", bytes, "size of the buffers");
+    field("all_reduces", all_reduces, "number per step, all-gathers included; the following are per step too");
+    field("bytes", bytes, "size of the buffers; half of it for all-gathers, which move half as much");
     field("transfer_ms", transfer_ms, "time of transfers, from the arrival of the last rank");
     field("exposed_ms", exposed_ms, "part of transfer_ms that compute waited for");
     field("overlapped", overlapped, "1 - exposed_ms / transfer_ms");

@@ -179,7 +179,11 @@ PlanOptions plan_options(const Config& config) {
   return options;
 }
 
-StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks) {
+int count_exchanging_ranks(const Config& config) {
+  return config.dist.ranks > 1 ? static_cast<int>(config.dist.ranks) : 0;
+}
+
+StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks, int rank) {
   StepOptions options{configured_task(config), training_options(config, automatic), plan_options(config)};
   options.passes.weighted_loss =
       options.task->weighs_targets() && (config.train.accumulate_steps > 1 || exchanging_ranks > 0);
@@ -190,12 +194,13 @@ StepOptions step_options(const Config& config, DType automatic, int exchanging_r
   distribution.average = config.dist.average;
   distribution.sync_batch_norm = config.dist.sync_batch_norm;
   distribution.reproducible = config.dist.reproducible;
+  distribution.shard = make_shard(config.dist, rank, exchanging_ranks);
   return options;
 }
 
 TrainingPlanOptions training_plan_options(const Config& config, DType automatic, const Ranks& ranks) {
   TrainingPlanOptions options;
-  options.step = step_options(config, automatic, ranks.several() ? ranks.world_size() : 0);
+  options.step = step_options(config, automatic, ranks.several() ? ranks.world_size() : 0, ranks.rank());
   options.evaluation.fusion = config.fusion;
   options.evaluation.amp = amp_options(config, config.eval.amp, automatic);
   options.phases = configured_phases(config.train, config.data);

@@ -13,8 +13,10 @@ DataSettings data_settings(const Config& config);
 PipelineOptions training_options(const Config& config, DType automatic);
 /// Options for compiling the passes' graph to a plan: memory, kernels, recording.
 PlanOptions plan_options(const Config& config);
-/// A training step, whose gradients that many ranks exchange; 0: a single rank without exchange.
-StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks = 0);
+/// The ranks that exchange gradients: dist.ranks, or 0 for a single one.
+int count_exchanging_ranks(const Config& config);
+/// A training step of rank `rank`, whose gradients that many ranks exchange; 0: a single rank without exchange.
+StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks = 0, int rank = 0);
 /// The plans and batches of one of the `ranks`.
 TrainingPlanOptions training_plan_options(const Config& config, DType automatic, const Ranks& ranks);
 

@@ -116,7 +116,7 @@ void Ranks::broadcast(Variables& variables) const {
   if (!several()) return;
   std::vector<std::byte> host;
   for (const auto& [name, entry] : variables.entries()) {
-    if (entry.view || name.starts_with(flat::grad)) continue;
+    if (entry.view || name.starts_with(flat::grad) || is_shard(name)) continue;
     host.resize(entry.desc.bytes());
     if (is_main()) variables.read(name, host.data(), host.size());
     communicator_->broadcast(host, 0);
@@ -140,6 +140,16 @@ void Ranks::require_equal_parameters(const Variables& variables, std::int64_t st
 }
 
 double Ranks::waited_seconds() const { return several() ? communicator_->times().waited_seconds : 0.0; }
+
+std::optional<Shard> make_shard(const DistConfig& dist, int rank, int world_size) {
+  constexpr std::int64_t largest = std::int64_t{1} << 30;  // bytes that MPI exchanges in one call
+  if (dist.shard == Sharding::none) return std::nullopt;
+  return Shard{rank, world_size, std::min(dist.bucket_mb << 20, largest) / static_cast<std::int64_t>(sizeof(float))};
+}
+
+std::optional<Shard> make_shard(const DistConfig& dist, const Ranks& ranks) {
+  return ranks.several() ? make_shard(dist, ranks.rank(), ranks.world_size()) : std::nullopt;
+}
 
 std::shared_ptr<Collectives> make_gradient_collectives(const DistConfig& dist, Backend& backend,
                                                        Communicator* communicator) {

@@ -2,6 +2,7 @@
 // same calls, which then cost nothing.
 #pragma once
 
+#include "core/base/rank_slice.h"
 #include "core/base/signals.h"
 #include "core/comm/communicator.h"
 #include "core/config/config.h"
@@ -10,6 +11,7 @@
 #include "core/exec/variables.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace ptrain {
@@ -61,7 +63,7 @@ class Ranks {
   BadSamples collect(const BadSamples& mine) const;
   /// Copies rank 0's values to every rank.
   void broadcast(std::span<double> values) const;
-  /// Copies rank 0's variables, except gradients, to every rank.
+  /// Copies rank 0's variables, except gradients and the parts of the state that each rank keeps, to every rank.
   void broadcast(Variables& variables) const;
   /// Throws RankFailure naming a rank whose parameters differ from rank 0's, and its host.
   void require_equal_parameters(const Variables& variables, std::int64_t step) const;
@@ -82,6 +84,10 @@ class Ranks {
   std::vector<RankStep> steps_;
   int agreed_signal_ = 0;  // of several ranks
 };
+
+/// The part of the optimizer state that a rank keeps; none: all of it.
+std::optional<Shard> make_shard(const DistConfig& dist, int rank, int world_size);
+std::optional<Shard> make_shard(const DistConfig& dist, const Ranks& ranks);
 
 /// The collectives that exchange gradients; null with one rank. Both arguments must outlive them. Throws Error{usage}
 /// for keys that the backend does not support.

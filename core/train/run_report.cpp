@@ -168,6 +168,7 @@ void fill_report(Report& report, const Config& config, const KernelLibrary& kern
     report.gpu->energy_joules_per_sample = *report.gpu->energy_joules / result.ranks[0].samples;
   }
   report.memory.planned_peak_bytes = result.planned_peak_bytes;
+  report.memory.optimizer_bytes = result.optimizer_bytes;
   if (result.measured_peak_bytes > 0) report.memory.measured_peak_bytes = result.measured_peak_bytes;
   report.loss = {result.first_loss, result.last_loss};
   for (const auto& [name, term] : result.loss_terms) {

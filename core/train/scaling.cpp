@@ -52,6 +52,8 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
     before += weight(node);
     if (node.op->type() == "all_reduce_start")
       measured.buckets.push_back({step * before / total, count_bytes(graph, node)});
+    if (node.op->type() == "all_gather_start")  // half of an all-reduce, after backward
+      measured.buckets.push_back({measured.compute_seconds, count_bytes(graph, node) / 2});
   }
   return measured;
 }

@@ -135,7 +135,15 @@ void check_images(const Config& config, const Rejection& reject) {
   }
 }
 
-void check_distribution(const DistConfig& dist, const Rejection& reject) {
+void check_distribution(const Config& config, const Rejection& reject) {
+  const DistConfig& dist = config.dist;
+  const OptimizerKind optimizer = config.train.optimizer.name;
+  const bool reads_whole_parameters =
+      optimizer == OptimizerKind::lars || optimizer == OptimizerKind::lamb || optimizer == OptimizerKind::muon;
+  if (dist.shard != Sharding::none && reads_whole_parameters) {
+    reject("dist.shard", "expected none: {} updates whole parameters, of which a rank would keep a part",
+           enum_name(optimizer));
+  }
   if (!dist.reproducible) return;
   if (dist.average != GradAverage::fp32) reject("dist.average", "dist.reproducible sums in fp32");
   if (dist.sync_batch_norm) {
@@ -235,7 +243,7 @@ void check_across(LoadedConfig& loaded, const Catalogs& catalogs) {
   check_images(loaded.config, reject);
   check_loss(loaded.config, reject);
   check_tables(loaded.config, reject);
-  check_distribution(loaded.config.dist, reject);
+  check_distribution(loaded.config, reject);
   check_run(loaded.config, reject);
   add_unused_key_notes(loaded, catalogs);
 }

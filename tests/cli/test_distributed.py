@@ -3,6 +3,7 @@
 PTRAIN_RANK_KILLS says how many moments a rank is killed at (default 2). What needs mpirun is skipped without it, and
 in builds without MPI.
 """
+import json
 import os
 import pathlib
 import random
@@ -54,6 +55,9 @@ class RanksTest(ProgramTest):
         command = self.command(output, "-o", f"data.batch_size={batch // ranks}", *arguments, config=config)
         command = [*MPIRUN, "-np", str(ranks), *command] if mpi else [*command, "-o", f"dist.ranks={ranks}"]
         return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300, env=environment())
+
+    def weights(self, output):
+        return (self.folder / output / "model.safetensors").read_bytes()
 
     def assert_losses_agree(self, output, expected):
         losses = self.losses(output)
@@ -159,6 +163,36 @@ class Threads(RanksTest):
                 self.assertEqual(self.losses(output), self.losses(name), output)
                 self.check_report(output, ranks)
 
+    def test_sharded_optimizer_state_trains_the_same_bits(self):
+        for name, config in (("bert", self.config), ("resnet", self.resnet)):
+            for level in ("O0", "O2"):
+                options = ["--amp", level, "-o", "train.steps=6", "-o", "eval.every_epochs=0", "-o", "output.save=true",
+                           "-o", "train.clip_norm=0.5"]
+                for shard in ("none", "optimizer"):
+                    result = self.on_ranks(2, f"{name}-{level}-{shard}", *options, "-o", f"dist.shard={shard}",
+                                           config=config)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                whole, sharded = f"{name}-{level}-none", f"{name}-{level}-optimizer"
+                self.assertEqual(self.losses(sharded), self.losses(whole))
+                self.assertEqual(self.weights(sharded), self.weights(whole))
+                memory, less = (self.report(output)["memory"] for output in (whole, sharded))
+                self.assertEqual(less["optimizer_bytes"], memory["optimizer_bytes"] // 2)
+                self.assertLess(less["planned_peak_bytes"], memory["planned_peak_bytes"])
+
+    def test_the_estimate_is_of_a_rank_with_its_part_of_the_optimizer_state(self):
+        def estimate(ranks, shard):
+            answer = run("estimate", self.config, "--json", "-o", f"dist.ranks={ranks}", "-o", f"dist.shard={shard}")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            return json.loads(answer.stdout)["memory"]
+
+        whole = estimate(4, "none")
+        for ranks in (1, 2, 4):
+            part = estimate(ranks, "optimizer")
+            self.assertEqual(part["optimizer_bytes"], whole["optimizer_bytes"] // ranks)
+            if ranks > 1:
+                saved = whole["optimizer_bytes"] - part["optimizer_bytes"]
+                self.assertEqual(part["variable_bytes"], whole["variable_bytes"] - saved)
+
     def test_a_rank_per_thread_evaluates_every_sample_once(self):
         self.assertEqual(self.on_ranks(2, "two", "-o", "train.steps=3", "-o", "eval.every_epochs=1").returncode, 0)
         self.assertEqual(self.report("two")["evaluation"]["eval_samples"], 80)
@@ -197,7 +231,7 @@ class Processes(RanksTest):
         small = ["-o", "train.steps=4", "-o", "eval.every_epochs=0", "-o", "output.save=false"]
         in_order = ["--amp", "O1", "-o", "dist.reproducible=true", "-o", "dist.sync_batch_norm=false"]
         for name, config in (("bert", self.config), ("resnet", self.resnet)):
-            for ranks, options in ((2, []), (3, []), (4, in_order)):
+            for ranks, options in ((2, []), (3, ["-o", "dist.shard=optimizer"]), (4, in_order)):
                 batch = 9 if ranks == 3 else 8
                 for output, mpi in ((f"{name}-threads-{ranks}", False), (f"{name}-processes-{ranks}", True)):
                     result = self.on_ranks(ranks, output, *small, *options, config=config, batch=batch, mpi=mpi)
@@ -229,6 +263,18 @@ class Processes(RanksTest):
             _, errors = again.communicate(timeout=120)
             self.assertEqual(again.returncode, 0, errors)
             self.assertEqual(self.losses(output)[-20:], self.losses("whole")[-20:], f"attempt {attempt}")
+
+    def test_sharded_ranks_that_are_killed_resume_on_another_number(self):
+        options = ["-o", "dist.reproducible=true", "-o", "data.batch_size=1", "-o", "dist.shard=optimizer"]
+        accumulate = {ranks: ["-o", f"train.accumulate_steps={6 // ranks}"] for ranks in (1, 2, 3)}
+        whole = self.start("whole", *options, *accumulate[1], ranks=1, steps=60)
+        _, errors = whole.communicate(timeout=120)
+        self.assertEqual(whole.returncode, 0, errors)
+        self.lose_a_rank("killed", 1, signal.SIGKILL, 10, *options, *accumulate[3])
+        again = self.start("killed", *options, *accumulate[2], "--resume", "auto", ranks=2, steps=60)
+        _, errors = again.communicate(timeout=120)
+        self.assertEqual(again.returncode, 0, errors)
+        self.assertEqual(self.weights("killed"), self.weights("whole"))
 
     def test_a_rank_that_hangs_ends_all(self):
         for lost in (0, 1, 2):

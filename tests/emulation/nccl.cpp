@@ -1,4 +1,5 @@
-// NCCL as far as ranks that are processes of one machine call it: sums in rank order, through shared memory.
+// NCCL as far as ranks that are processes of one machine call it: sums in rank order and broadcasts, through shared
+// memory.
 #include "core/base/dtype.h"
 #include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/pointer_checks.h"
@@ -60,6 +61,16 @@ struct ncclComm {
       barrier();
     }
   }
+
+  void broadcast(char* data, std::size_t bytes, int root) const {
+    for (std::size_t first = 0; first < bytes && !meeting->aborted; first += slot_bytes) {
+      const std::size_t part = std::min(slot_bytes, bytes - first);
+      if (rank == root) std::copy_n(data + first, part, slot(root));
+      barrier();
+      std::copy_n(slot(root), part, data + first);
+      barrier();
+    }
+  }
 };
 
 extern "C" {
@@ -113,6 +124,22 @@ ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDa
   });
   if (stream->origin == nullptr) stream->collectives = emulation::collectives;
   return type == ncclFloat32 || type == ncclFloat16 || type == ncclBfloat16 ? ncclSuccess : ncclInvalidArgument;
+}
+
+ncclResult_t ncclGroupStart() { return ncclSuccess; }
+ncclResult_t ncclGroupEnd() { return ncclSuccess; }
+
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int root,
+                           ncclComm_t communicator, cudaStream_t stream) {
+  const std::size_t element = type == ncclFloat32 ? 4 : 2;
+  if (from != to || root < 0 || root >= communicator->ranks) return ncclInvalidArgument;
+  emulation::require_device_memory("what is broadcast", to, count * element, element);
+  emulation::enqueue(stream, [=, recorded = communicator->recorded] {
+    ++emulation::collectives;
+    communicator->broadcast(static_cast<char*>(to), count * element, root);
+  });
+  if (stream->origin == nullptr) stream->collectives = emulation::collectives;
+  return ncclSuccess;
 }
 
 }  // extern "C"

@@ -30,6 +30,12 @@ class Nccl(RanksTest):
                           "-o", "train.accumulate_steps=2")
             self.assert_losses_agree(f"accumulated-{graphs}", one)
 
+    def test_sharded_optimizer_state_trains_the_same_bits(self):
+        for level in ("O0", "O2"):
+            options = ["--amp", level, "-o", "data.batch_size=4"]
+            whole = self.train_on(2, f"whole-{level}", *options)
+            self.assertEqual(self.train_on(2, f"sharded-{level}", *options, "-o", "dist.shard=optimizer"), whole)
+
     def test_a_rank_that_is_lost_ends_all(self):
         for by in (signal.SIGKILL, signal.SIGSTOP):
             for graphs in ("true", "false"):

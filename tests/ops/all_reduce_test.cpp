@@ -19,6 +19,9 @@ class RecordingCollectives final : public Collectives {
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
     started.push_back({data, count, dtype, factor});
   }
+  void start_all_gather(void* data, std::int64_t count, DType dtype) override {
+    gathered.push_back({data, count, dtype, 1});
+  }
   void wait_all_reduces() override { ++waits; }
   void note_progress() override {}
   std::string_view engine() const override { return "none"; }
@@ -29,7 +32,7 @@ class RecordingCollectives final : public Collectives {
     DType dtype;
     float factor;
   };
-  std::vector<Started> started;
+  std::vector<Started> started, gathered;
   int waits = 0;
 };
 
@@ -50,6 +53,20 @@ TEST(AllReduce, StartsWithItsDataAndWaits) {
   EXPECT_EQ(collectives.waits, 1);
 }
 
+TEST(AllGather, StartsWithItsData) {
+  RecordingCollectives collectives;
+  const AllGatherStart start;
+  const std::vector<TensorDesc> data{{DType::f32, Shape{12}}};
+  float buffer[12];
+  void* const pointer = buffer;
+  make_all_reduce_kernel({start, data, {}, {}, nullptr, &collectives})->run({{&pointer, 1}, {}});
+  EXPECT_TRUE(collectives.started.empty());
+  ASSERT_EQ(collectives.gathered.size(), 1u);
+  EXPECT_EQ(collectives.gathered[0].data, buffer);
+  EXPECT_EQ(collectives.gathered[0].count, 12);
+  EXPECT_EQ(collectives.gathered[0].dtype, DType::f32);
+}
+
 TEST(AllReduce, NeedsCollectives) {
   const AllReduceWait wait;
   EXPECT_THROW(make_all_reduce_kernel({wait, {}, {}}), std::logic_error);
@@ -58,6 +75,7 @@ TEST(AllReduce, NeedsCollectives) {
 
 TEST(AllReduce, RefusesIntegers) {
   EXPECT_THROW(AllReduceStart(1).infer(std::vector<TensorDesc>{{DType::i32, Shape{4}}}), std::invalid_argument);
+  EXPECT_THROW(AllGatherStart().infer(std::vector<TensorDesc>{{DType::i32, Shape{4}}}), std::invalid_argument);
 }
 
 }  // namespace all_reduce_test

@@ -252,7 +252,8 @@ std::vector<std::int32_t> segments_of_chunks(std::span<const Segment> segments) 
 bool allows_packs(std::span<const ParameterSegment> parts) {
   return std::all_of(parts.begin(), parts.end(), [](const ParameterSegment& part) {
     const std::int64_t low = part.low_offset < 0 ? 0 : part.low_offset;
-    return part.master_offset % pack == 0 && part.grad_offset % pack == 0 && low % pack == 0;
+    return part.master_offset % pack == 0 && part.moment_shift % pack == 0 && part.grad_offset % pack == 0 &&
+           low % pack == 0;
   });
 }
 

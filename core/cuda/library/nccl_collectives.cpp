@@ -1,9 +1,10 @@
-// All-reduces run on a separate stream: each starts when the compute stream has written its data, and the compute
-// stream waits for all of them where the graph says so. The streams are connected only by events, so a step can be
+// Exchanges run on a separate stream: each starts when the compute stream has written its data, and the compute stream
+// waits for all of them where the graph says so. The streams are connected only by events, so a step can be
 // captured.
 #include "core/cuda/library/nccl_collectives.h"
 
 #include "core/base/errors.h"
+#include "core/base/rank_slice.h"
 #include "core/cuda/device/check.h"
 
 #include <nccl.h>
@@ -65,13 +66,26 @@ class NcclCollectives final : public Collectives {
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
     const bool mean = std::abs(factor * static_cast<float>(world_size()) - 1.0f) < 1e-6f;
     invariant(mean || factor == 1.0f, "an all-reduce on GPUs is a sum or a mean");
-    CUDA_CHECK(cudaEventRecord(ready_, compute_));
-    CUDA_CHECK(cudaStreamWaitEvent(exchange_, ready_, 0));
-    const ncclResult_t result = aborted_ ? ncclSystemError
-                                         : ncclAllReduce(data, data, static_cast<std::size_t>(count), nccl_type(dtype),
-                                                         mean ? ncclAvg : ncclSum, communicator_, exchange_);
-    if (aborted_) host_.barrier();  // throws the failure
-    check(result, "ncclAllReduce");
+    exchange("ncclAllReduce", [&] {
+      return ncclAllReduce(data, data, static_cast<std::size_t>(count), nccl_type(dtype), mean ? ncclAvg : ncclSum,
+                           communicator_, exchange_);
+    });
+  }
+
+  /// Slices differ in size, which ncclAllGather does not support.
+  void start_all_gather(void* data, std::int64_t count, DType dtype) override {
+    exchange("ncclBroadcast", [&] {
+      ncclResult_t result = ncclGroupStart();
+      for (int root = 0; root < world_size() && result == ncclSuccess; ++root) {
+        const Slice slice = rank_slice(count, root, world_size());
+        if (slice.count() == 0) continue;
+        void* const from = static_cast<std::byte*>(data) + slice.begin * static_cast<std::int64_t>(element_size(dtype));
+        result = ncclBroadcast(from, from, static_cast<std::size_t>(slice.count()), nccl_type(dtype), root,
+                               communicator_, exchange_);
+      }
+      const ncclResult_t ended = ncclGroupEnd();
+      return result == ncclSuccess ? ended : result;
+    });
   }
 
   void wait_all_reduces() override {
@@ -84,6 +98,16 @@ class NcclCollectives final : public Collectives {
   bool adds_in_rank_order() const override { return false; }
 
  private:
+  /// Makes `call` on the exchange stream once what the compute stream has written is there.
+  template <typename Call>
+  void exchange(const char* name, Call&& call) {
+    CUDA_CHECK(cudaEventRecord(ready_, compute_));
+    CUDA_CHECK(cudaStreamWaitEvent(exchange_, ready_, 0));
+    const ncclResult_t result = aborted_ ? ncclSystemError : call();
+    if (aborted_) host_.barrier();  // throws the failure
+    check(result, name);
+  }
+
   HostCollectives& host_;
   cudaStream_t compute_, exchange_ = nullptr;
   cudaEvent_t ready_ = nullptr, done_ = nullptr;

@@ -8,7 +8,7 @@
 
 namespace ptrain::cuda {
 
-/// All-reduces by NCCL, on a stream separate from the device's; `host` finds the other ranks and aborts hanging
+/// Exchanges by NCCL, on a stream separate from the device's; `host` finds the other ranks and aborts hanging
 /// operations when one of them fails. Both must outlive it.
 std::shared_ptr<Collectives> make_nccl_collectives(const Device& device, HostCollectives& host);
 

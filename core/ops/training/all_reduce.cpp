@@ -6,11 +6,19 @@ namespace ptrain {
 
 std::string AllReduceStart::attributes() const { return fmt::format("factor={:g}", factor_); }
 
-std::vector<TensorDesc> AllReduceStart::infer(std::span<const TensorDesc> inputs) const {
+namespace {
+
+std::vector<TensorDesc> infer_start(std::span<const TensorDesc> inputs) {
   require_count(inputs, 1, 1);
-  require_floating(inputs[data], "data");
+  require_floating(inputs[0], "data");
   return {};
 }
+
+}  // namespace
+
+std::vector<TensorDesc> AllReduceStart::infer(std::span<const TensorDesc> inputs) const { return infer_start(inputs); }
+
+std::vector<TensorDesc> AllGatherStart::infer(std::span<const TensorDesc> inputs) const { return infer_start(inputs); }
 
 std::vector<TensorDesc> AllReduceWait::infer(std::span<const TensorDesc>) const { return {}; }
 

@@ -1,5 +1,5 @@
-// Sums over the ranks of a data-parallel run, as two nodes: one starts the all-reduce when the data is ready, the other
-// waits for it before the data is read.
+// Sums over the ranks of a data-parallel run, and copies of what each rank has computed of a buffer, as two nodes: one
+// starts the exchange when the data is ready, the other waits for it before the data is read.
 #pragma once
 
 #include "core/graph/op.h"
@@ -24,7 +24,18 @@ class AllReduceStart final : public Op {
   float factor_;
 };
 
-/// Inputs: [data...], everything that was started (written in place). Later nodes see the sums.
+/// Input: [data, floating (written in place by the time of the next all_reduce_wait)]. No outputs.
+/// Every rank's slice of data (rank_slice) is copied to all ranks.
+class AllGatherStart final : public Op {
+ public:
+  enum Input { data };
+  std::string_view type() const override { return "all_gather_start"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool mutates_input(int input) const override { return input == data; }
+};
+
+/// Inputs: [data...], everything that was started (written in place). Later nodes see the results.
 class AllReduceWait final : public Op {
  public:
   std::string_view type() const override { return "all_reduce_wait"; }

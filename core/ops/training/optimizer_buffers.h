@@ -42,15 +42,15 @@ template <typename Grad, typename Low>
 PTRAIN_HD inline ParameterRun<Grad, Low> parameter_run(const OptimizerBuffers& b, const ParameterSegment& s,
                                                        std::int64_t begin, std::int64_t end) {
   const bool low = s.low_offset >= 0;
-  const std::int64_t at = s.master_offset + begin;
+  const std::int64_t at = s.master_offset + begin, moment = at + s.moment_shift;
   const void* grads = low ? b.grad_low : b.grad_f32;
   return {end - begin,
           b.master + at,
           static_cast<const Grad*>(grads) + s.grad_offset + begin,
           low ? static_cast<Low*>(b.low) + s.low_offset + begin : nullptr,
-          b.moment1 == nullptr ? nullptr : b.moment1 + at,
-          b.moment2 == nullptr ? nullptr : b.moment2 + at,
-          b.moment3 == nullptr ? nullptr : b.moment3 + at};
+          b.moment1 == nullptr ? nullptr : b.moment1 + moment,
+          b.moment2 == nullptr ? nullptr : b.moment2 + moment,
+          b.moment3 == nullptr ? nullptr : b.moment3 + moment};
 }
 
 /// Computes an update's factors, and counts the update unless another op of the step does; false when some gradient

@@ -7,12 +7,13 @@
 
 namespace ptrain {
 
-/// One parameter's part of the flat buffers, in elements.
+/// One parameter's part of the flat buffers, or the piece of it that a rank updates, in elements.
 struct ParameterSegment {
   std::int64_t count = 0;
-  std::int64_t master_offset = 0;  // in master and the moments
+  std::int64_t master_offset = 0;  // in master
   std::int64_t grad_offset = 0;    // in grad_f32, or in grad_low when low_offset >= 0
   std::int64_t low_offset = -1;    // in the low-precision copy and grad_low; -1 when trained in fp32
+  std::int64_t moment_shift = 0;   // from the place in master to that in the moments, of which a rank may keep a part
   bool decay = true;               // subject to weight decay (and LARS/LAMB trust ratio)
 };
 
@@ -30,9 +31,9 @@ class OptimizerUpdate final : public Op {
     loss_scale,     // f32[4], optional: gradients carry this scale
     master,         // f32[N] parameters
     low,            // bf16|f16 [L] low-precision copy of the parameters, optional
-    moment1,        // f32[N] velocity, first moment or squares, optional
-    moment2,        // f32[N], optional
-    moment3,        // f32[N], optional
+    moment1,        // f32[N], or this rank's part: velocity, first moment or squares, optional
+    moment2,        // likewise
+    moment3,        // likewise
     updates,        // f32[1] number of updates applied so far
     count
   };

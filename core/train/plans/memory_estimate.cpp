@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/passes/memory_plan.h"
+#include "core/passes/optimizer.h"
 #include "core/train/phases.h"
 
 namespace ptrain {
@@ -24,6 +25,7 @@ MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, cons
     if (value.storage == Storage::input) estimate.inputs += bytes;
     const bool persists = value.storage == Storage::parameter || value.storage == Storage::state;
     if (persists && value.base == no_value) estimate.variables += bytes;
+    if (value.name.starts_with(flat::moments)) estimate.optimizer += bytes;
   }
   return estimate;
 }

@@ -14,6 +14,7 @@ std::int64_t parameter_count(const Model& model);
 
 struct MemoryEstimate {
   std::int64_t variables = 0;  // bytes: parameters, gradients, optimizer state
+  std::int64_t optimizer = 0;  // of these, the optimizer's moments
   std::int64_t arena = 0;      // activations
   std::int64_t inputs = 0;
   std::int64_t total() const { return variables + arena + inputs; }

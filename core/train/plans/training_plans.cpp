@@ -123,6 +123,10 @@ void TrainingPlans::count_memory() {
         std::max((*training_.*bytes)(), evaluation_ ? (*evaluation_.*bytes)() : std::size_t{0}));
   };
   figures_.variable_bytes = static_cast<std::int64_t>(variables_.bytes());
+  figures_.optimizer_bytes = 0;
+  for (const auto& [name, entry] : variables_.entries()) {
+    if (name.starts_with(flat::moments)) figures_.optimizer_bytes += static_cast<std::int64_t>(entry.desc.bytes());
+  }
   figures_.arena_bytes = larger(&PlanSet::arena_bytes);
   figures_.workspace_bytes = larger(&PlanSet::workspace_bytes);
   figures_.input_bytes =

@@ -21,6 +21,7 @@ struct PlannedFigures {
   bool loss_scaling = false;
   AmpSummary amp;
   std::int64_t planned_peak_bytes = 0;  // of the process
+  std::int64_t optimizer_bytes = 0;     // of the variables: the optimizer's moments
   std::int64_t variable_bytes = 0, arena_bytes = 0, workspace_bytes = 0, input_bytes = 0;
   std::int64_t parameters = 0;
   double flops_per_sample = 0;  // forward and backward

@@ -102,8 +102,8 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   if (!checkpoint) return {};
   const CheckpointInfo& info = checkpoint->info();
   require_same_optimizer(info, checkpoint->path());
-  restore_snapshot(*checkpoint, model_.signature(), variables);
   StartingPoint start;
+  start.sharded = restore_snapshot(*checkpoint, model_.signature(), variables);
   start.first_step = static_cast<std::int64_t>(info.step);
   start.first_loss = info.state.value("first_loss", 0.0);
   start.resumed_from = checkpoint->path().string();
@@ -139,6 +139,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
 
 void Checkpoints::write(const Variables& variables, const TrainingState& state) {
   ranks_.require_equal_parameters(variables, state.step);
+  const WholeState sharded = gather_shards(variables, ranks_, make_shard(config_.dist, ranks_));
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
   CheckpointInfo info;
@@ -156,8 +157,8 @@ void Checkpoints::write(const Variables& variables, const TrainingState& state) 
   // Without a target, equal runs write equal checkpoints.
   if (config_.train.target > 0) info.state["seconds"] = state.seconds;
   if (state.reached) info.state["reached"] = write_fields(*state.reached);
-  last_ =
-      save_snapshot(config_.output.dir, info, variables, static_cast<int>(config_.output.keep_checkpoints)).string();
+  last_ = save_snapshot(config_.output.dir, info, variables, sharded, static_cast<int>(config_.output.keep_checkpoints))
+              .string();
 }
 
 }  // namespace ptrain

@@ -3,14 +3,17 @@
 
 #include "core/exec/variables.h"
 #include "core/io/checkpoint.h"
+#include "core/train/state/sharded_state.h"
 
 namespace ptrain {
 
-/// Saves every variable that steps do not recompute. Returns the checkpoint's path. Throws as save_checkpoint.
+/// Saves every variable that steps do not recompute, with the whole tensors of `sharded` in place of this rank's parts.
+/// Returns the checkpoint's path. Throws as save_checkpoint.
 std::filesystem::path save_snapshot(const std::filesystem::path& directory, const CheckpointInfo& info,
-                                    const Variables& variables, int keep);
+                                    const Variables& variables, const WholeState& sharded, int keep);
 
-/// Restores them. Throws Error{failed} naming the file when it has another model, optimizer or precision.
-void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables);
+/// Restores them; returns the whole tensors of which this rank has a part. Throws Error{failed} naming the file when it
+/// has another model, optimizer or precision.
+WholeState restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables);
 
 }  // namespace ptrain

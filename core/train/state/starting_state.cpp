@@ -100,6 +100,8 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   share(start.reached, config.train, ranks);
   ranks.broadcast(start.best);
   ranks.broadcast(variables);
+  scatter_shards(start.sharded, variables, ranks, make_shard(config.dist, ranks));
+  start.sharded.clear();
   start.first_step = static_cast<std::int64_t>(shared[0]);
   if (start.first_step > 0) start.first_loss = shared[1];
   return start;

@@ -1,5 +1,6 @@
 // Ranks that are threads: what they exchange, what it costs to ask, and how they end when one of them fails.
 #include "core/base/host_name.h"
+#include "core/base/rank_slice.h"
 #include "core/comm/bench.h"
 #include "core/comm/pairing.h"
 #include "core/cpu/cpu_backend.h"
@@ -53,6 +54,23 @@ TEST(Communicator, AllReducesInTheBackgroundGiveEveryRankTheSum) {
       }
       EXPECT_EQ(communicator.times().all_reduces, 9);
       EXPECT_EQ(communicator.times().bytes, 3 * 4.0 * (1 + 17 + 4096));
+    }));
+  }
+}
+
+TEST(Communicator, AllGathersCopyEveryRanksSliceToAll) {
+  for (const int world_size : {1, 2, 3, 8}) {
+    expect_none(run_ranks(world_size, 10, [&](Communicator& communicator) {
+      for (const std::int64_t count : {1, 17, 4096}) {
+        std::vector<float> buffer(static_cast<std::size_t>(count), -1);
+        const Slice own = rank_slice(count, communicator.rank(), world_size);
+        for (std::int64_t i = own.begin; i < own.end; ++i) buffer[static_cast<std::size_t>(i)] = static_cast<float>(i);
+        communicator.start_all_gather(buffer.data(), count, DType::f32);
+        communicator.wait_all_reduces();
+        for (std::int64_t i = 0; i < count; ++i) ASSERT_EQ(buffer[static_cast<std::size_t>(i)], static_cast<float>(i));
+      }
+      EXPECT_EQ(communicator.times().all_reduces, 3);
+      EXPECT_EQ(communicator.times().bytes, 0.5 * 4.0 * (1 + 17 + 4096));
     }));
   }
 }

@@ -1,6 +1,7 @@
 // The sum in rank order, its slices, and the cores that ranks get.
-#include "core/comm/rank_slice.h"
+#include "core/comm/reduce_in_order.h"
 
+#include "core/base/rank_slice.h"
 #include "core/base/rng.h"
 #include "core/comm/cores.h"
 
@@ -56,6 +57,25 @@ TEST(Reduce, SlicesCoverABufferOnce) {
         next = slice.end;
       }
       EXPECT_EQ(next, count);
+    }
+  }
+}
+
+TEST(Shard, SlicesOfAllRanksCoverABufferOnceInBlocks) {
+  for (const std::int64_t count : {1, 100, 1000, 12345}) {
+    for (const int world_size : {1, 2, 3, 7}) {
+      std::vector<int> owners(static_cast<std::size_t>(count), 0);
+      std::int64_t kept = 0;
+      for (int rank = 0; rank < world_size; ++rank) {
+        const Shard shard{rank, world_size, 512};
+        for (const Slice& slice : shard.slices(count)) {
+          EXPECT_TRUE(slice.count() == 0 || slice.begin / 512 == (slice.end - 1) / 512) << "within a block";
+          for (std::int64_t i = slice.begin; i < slice.end; ++i) ++owners[static_cast<std::size_t>(i)];
+        }
+        kept += shard.size(count);
+      }
+      EXPECT_EQ(owners, std::vector<int>(static_cast<std::size_t>(count), 1));
+      EXPECT_LT(kept, count + world_size);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -21,10 +22,10 @@ PipelineOptions distributed_pipeline(AmpLevel level) {
   return options;
 }
 
-std::vector<const Node*> starts(const Graph& graph) {
+std::vector<const Node*> starts(const Graph& graph, std::string_view type = "all_reduce_start") {
   std::vector<const Node*> found;
   for (const Node& node : graph.nodes()) {
-    if (node.op->type() == "all_reduce_start") found.push_back(&node);
+    if (node.op->type() == type) found.push_back(&node);
   }
   return found;
 }
@@ -34,9 +35,10 @@ std::size_t get_index(const Graph& graph, const Node* node) {
 }
 
 /// Bytes [begin, end) of the buffer `base` that start nodes exchange, ascending.
-std::vector<std::pair<std::int64_t, std::int64_t>> exchanged_parts(const Graph& graph, ValueId base) {
+std::vector<std::pair<std::int64_t, std::int64_t>> exchanged_parts(const Graph& graph, ValueId base,
+                                                                   std::string_view type = "all_reduce_start") {
   std::vector<std::pair<std::int64_t, std::int64_t>> parts;
-  for (const Node* node : starts(graph)) {
+  for (const Node* node : starts(graph, type)) {
     const Value& data = graph.value(node->inputs[0]);
     if (data.base != base) continue;
     parts.emplace_back(data.byte_offset, data.byte_offset + static_cast<std::int64_t>(data.desc.bytes()));
@@ -45,9 +47,9 @@ std::vector<std::pair<std::int64_t, std::int64_t>> exchanged_parts(const Graph& 
   return parts;
 }
 
-void expect_covered_once(const Graph& graph, ValueId base) {
+void expect_covered_once(const Graph& graph, ValueId base, std::string_view type = "all_reduce_start") {
   std::int64_t next = 0;
-  for (const auto& [begin, end] : exchanged_parts(graph, base)) {
+  for (const auto& [begin, end] : exchanged_parts(graph, base, type)) {
     EXPECT_EQ(begin, next);
     next = end;
   }
@@ -172,6 +174,79 @@ TEST(GradAllReduce, LeavesEveryViewWhereItWas) {
       ASSERT_NE(same.base, no_value) << value.name;
       EXPECT_EQ(after.value(same.base).name, before.value(value.base).name) << value.name;
       EXPECT_EQ(same.byte_offset, value.byte_offset) << value.name;
+    }
+  }
+}
+
+PipelineOptions sharded_pipeline(AmpLevel level, int rank) {
+  PipelineOptions options = distributed_pipeline(level);
+  options.average_decay = 0.9f;
+  options.groups = {{.pattern = "*weight", .lr_scale = 0.5f}};
+  options.distribution->shard = Shard{rank, options.distribution->world_size, 16 << 10};
+  return options;
+}
+
+/// Counts the updates of each element of flat::master, and the uses of each of a rank's moments.
+void count_updates(const Graph& graph, std::vector<char>& master, std::vector<char>& moments) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op->type() != "optimizer_update") continue;
+    for (const ParameterSegment& s : op_as<OptimizerUpdate>(node).segments()) {
+      ASSERT_LE(s.master_offset + s.count, std::ssize(master));
+      ASSERT_GE(s.master_offset + s.moment_shift, 0);
+      ASSERT_LE(s.master_offset + s.moment_shift + s.count, std::ssize(moments));
+      for (std::int64_t i = s.master_offset; i < s.master_offset + s.count; ++i) {
+        ++master[static_cast<std::size_t>(i)];
+        ++moments[static_cast<std::size_t>(i + s.moment_shift)];
+      }
+    }
+  }
+}
+
+TEST(GradAllReduce, RanksOfAShardedUpdateWriteEveryParameterOnce) {
+  for (const NamedGraph& model : {NamedGraph{"resnet18", resnet_graph(18)}, NamedGraph{"bert", bert_graph()}}) {
+    for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O2}) {
+      SCOPED_TRACE(model.name);
+      const Graph alone = build_training_graph(model.graph, distributed_pipeline(level)).graph;
+      const auto count = static_cast<std::size_t>(alone.desc(alone.find_value(flat::master)).count());
+      std::vector<char> expected(count), unsharded_moments(count), updated(count);
+      count_updates(alone, expected, unsharded_moments);
+      std::size_t kept = 0;
+      for (int rank = 0; rank < 4; ++rank) {
+        const Graph graph = build_training_graph(model.graph, sharded_pipeline(level, rank)).graph;
+        const ValueId moment = make_update(graph).inputs[OptimizerUpdate::moment1];
+        EXPECT_TRUE(is_shard(graph.value(moment).name));
+        std::vector<char> moments(static_cast<std::size_t>(graph.desc(moment).count()));
+        count_updates(graph, updated, moments);
+        EXPECT_LE(*std::max_element(moments.begin(), moments.end()), 1);
+        kept += moments.size();
+      }
+      EXPECT_EQ(updated, expected);
+      EXPECT_EQ(kept, count);
+    }
+  }
+}
+
+TEST(GradAllReduce, GathersParametersBetweenTheShardedUpdateAndTheirReaders) {
+  for (const NamedGraph& model : all_models()) {
+    const Graph graph = build_training_graph(model.graph, sharded_pipeline(AmpLevel::O2, 1)).graph;
+    expect_covered_once(graph, graph.find_value(flat::master), "all_gather_start");
+    std::size_t last_update = 0, first_start = graph.nodes().size(), wait = 0, first_reader = graph.nodes().size();
+    std::set<ValueId> copied;
+    for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
+      const Node& node = graph.nodes()[i];
+      if (node.op->type() == "optimizer_update") last_update = i;
+      if (node.op->type() == "all_gather_start") first_start = std::min(first_start, i);
+      if (node.name == "gather.wait") wait = i;
+      if (node.phase != Pass::update) continue;
+      if (node.op->type() == "cast") copied.insert(graph.find_value(graph.value(node.inputs[0]).name + "@bf16"));
+      if (node.op->type() == "cast" || node.op->type() == "moving_average") first_reader = std::min(first_reader, i);
+    }
+    EXPECT_LT(last_update, first_start) << model.name;
+    EXPECT_LT(first_start, wait) << model.name;
+    EXPECT_LT(wait, first_reader) << model.name;
+    for (const Value& value : graph.values()) {
+      const bool low = value.storage == Storage::parameter && is_low_precision(value.desc.dtype);
+      EXPECT_TRUE(!low || copied.contains(graph.find_value(value.name))) << value.name;
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "core/comm/rank_slice.h"
+#include "core/comm/reduce_in_order.h"
 
 #include <algorithm>
 
@@ -28,13 +28,6 @@ void reduce(std::span<const void* const> sources, std::span<void* const> destina
 }
 
 }  // namespace
-
-Slice rank_slice(std::int64_t count, int rank, int world_size) {
-  constexpr std::int64_t line = 16;  // whole cache lines of fp32
-  const std::int64_t lines = (count + line - 1) / line;
-  const auto bound = [&](std::int64_t r) { return std::min(count, lines * r / world_size * line); };
-  return {bound(rank), bound(rank + 1)};
-}
 
 void reduce_in_order(std::span<const void* const> sources, std::span<void* const> destinations, std::int64_t count,
                      DType dtype, float factor) {

@@ -8,13 +8,6 @@
 
 namespace ptrain {
 
-/// Elements [begin, end) of a buffer of `count` that rank `rank` sums for all ranks.
-struct Slice {
-  std::int64_t begin, end;
-  std::int64_t count() const { return end - begin; }
-};
-Slice rank_slice(std::int64_t count, int rank, int world_size);
-
 /// For i below `count`: every destination[i] = factor * (sources[0][i] + sources[1][i] + ...). Destinations may be
 /// sources.
 void reduce_in_order(std::span<const void* const> sources, std::span<void* const> destinations, std::int64_t count,

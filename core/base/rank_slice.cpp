@@ -1,0 +1,35 @@
+#include "core/base/rank_slice.h"
+
+#include <algorithm>
+
+namespace ptrain {
+
+Slice rank_slice(std::int64_t count, int rank, int world_size) {
+  constexpr std::int64_t line = 16;  // whole cache lines of fp32
+  const std::int64_t lines = (count + line - 1) / line;
+  const auto bound = [&](std::int64_t r) { return std::min(count, lines * r / world_size * line); };
+  return {bound(rank), bound(rank + 1)};
+}
+
+std::vector<Slice> Shard::blocks(std::int64_t count) const {
+  std::vector<Slice> all;
+  for (std::int64_t begin = 0; begin < count; begin += block) all.push_back({begin, std::min(count, begin + block)});
+  return all;
+}
+
+std::int64_t Shard::size(std::int64_t count) const {
+  std::int64_t sum = 0;
+  for (const Slice& slice : slices(count)) sum += slice.count();
+  return std::max<std::int64_t>(sum, 1);
+}
+
+std::vector<Slice> Shard::slices(std::int64_t count) const {
+  std::vector<Slice> mine = blocks(count);
+  for (Slice& slice : mine) {
+    const auto [begin, end] = rank_slice(slice.count(), rank, world_size);
+    slice = {slice.begin + begin, slice.begin + end};
+  }
+  return mine;
+}
+
+}  // namespace ptrain

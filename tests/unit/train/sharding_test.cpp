@@ -1,0 +1,152 @@
+// dist.shard: ranks that keep a part of the optimizer state each train the same bits as ranks that keep all of it.
+#include "core/config/config_enums.h"
+#include "core/train/plans/memory_estimate.h"
+#include "tests/unit/train/data_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace ptrain {
+namespace {
+
+using namespace testing;
+
+/// Several buckets, and so several slices for each rank.
+Config on_ranks(Config config) {
+  config.data.batch_size = 2;
+  config.data.synthetic_samples = 64;
+  config.train.steps = 4;
+  config.dist.bucket_mb = 1;
+  return config;
+}
+
+Outcome train_saved(Config config, int world_size) {
+  const TemporaryDirectory directory;
+  return train_on_ranks(saved_to(directory, std::move(config)), world_size)[0];
+}
+
+void expect_same_sharded(Config config, std::initializer_list<int> world_sizes = {2, 3}) {
+  for (const int world_size : world_sizes) {
+    SCOPED_TRACE(fmt::format("{} ranks", world_size));
+    config.dist.shard = Sharding::none;
+    const Outcome whole = train_saved(config, world_size);
+    config.dist.shard = Sharding::optimizer;
+    const Outcome sharded = train_saved(config, world_size);
+    EXPECT_EQ(sharded.result.losses, whole.result.losses);
+    expect_same_state(sharded, whole);
+    EXPECT_LT(sharded.result.variable_bytes, whole.result.variable_bytes);
+  }
+}
+
+TEST(Sharding, TrainsTheSameBits) {
+  for (Config config : {on_ranks(resnet_config()), on_ranks(bert_config())}) {
+    for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1, AmpLevel::O2}) {
+      SCOPED_TRACE(fmt::format("{} {}", config.model.entry.name, enum_name(level)));
+      config.amp.level = level;
+      expect_same_sharded(config);
+    }
+  }
+}
+
+TEST(Sharding, TrainsTheSameBitsWithEveryOptimizerOfSingleElements) {
+  Config config = on_ranks(bert_config());
+  config.train.optimizer.momentum = 0.9;
+  config.train.optimizer.centered = true;
+  for (const OptimizerKind kind :
+       {OptimizerKind::momentum, OptimizerKind::adam, OptimizerKind::adagrad, OptimizerKind::rmsprop}) {
+    SCOPED_TRACE(enum_name(kind));
+    config.train.optimizer.name = kind;
+    expect_same_sharded(config, {2});
+  }
+}
+
+TEST(Sharding, TrainsTheSameBitsWithClippingAveragesGroupsAndMicroBatches) {
+  Config config = on_ranks(bert_config());
+  config.train.clip_norm = 0.1;
+  config.train.ema_decay = 0.9;
+  config.train.groups.match = {"*embeddings*", "*layer.0*"};
+  config.train.groups.lr_scale = {0.5, 2};
+  config.train.accumulate_steps = 2;
+  for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O2}) {
+    SCOPED_TRACE(enum_name(level));
+    config.amp.level = level;
+    expect_same_sharded(config, {2});
+  }
+}
+
+TEST(Sharding, SkipsTheStepsThatOverflow) {
+  Config config = on_ranks(bert_config());
+  config.amp.level = AmpLevel::O2;
+  config.amp.dtype = AmpDType::fp16;
+  config.amp.scaler.init = std::ldexp(1.0, 40);
+  config.train.steps = 30;
+  config.dist.shard = Sharding::optimizer;
+  const Outcome sharded = train_saved(config, 2);
+  EXPECT_GT(sharded.result.skipped_steps, 5);
+  EXPECT_LT(sharded.result.skipped_steps, 30);
+  config.dist.shard = Sharding::none;
+  const Outcome whole = train_saved(config, 2);
+  EXPECT_EQ(sharded.result.losses, whole.result.losses);
+  expect_same_state(sharded, whole);
+}
+
+/// A checkpoint has no trace of the ranks that wrote it.
+TEST(Sharding, ReproducibleTrainingResumesBitForBitOnAnyNumberOfRanks) {
+  Config config = on_ranks(bert_config());
+  config.amp.level = AmpLevel::O2;
+  config.dist.reproducible = true;
+  config.dist.shard = Sharding::optimizer;
+  config.train.steps = 9;
+  const auto with_ranks = [&](int world_size) {
+    config.train.accumulate_steps = 4 / world_size;
+    return config;
+  };
+  const Outcome whole = train_and_save(with_ranks(1));
+
+  const TemporaryDirectory directory;
+  config = saved_to(directory, config);
+  config.resume = "auto";
+  config.train.steps = 3;
+  std::vector<double> losses = train_on_ranks(with_ranks(4), 4)[0].result.losses;
+  const auto add = [&](const Outcome& outcome) {
+    losses.insert(losses.end(), outcome.result.losses.begin(), outcome.result.losses.end());
+  };
+  config.train.steps = 5;
+  add(train_on_ranks(with_ranks(2), 2)[0]);
+  config.train.steps = 7;
+  add(train(with_ranks(1)));
+  config.train.steps = 9;
+  const Outcome last = train_on_ranks(with_ranks(4), 4)[0];
+  add(last);
+  EXPECT_EQ(last.result.first_step, 7);
+  EXPECT_EQ(losses, whole.result.losses);
+  expect_same_state(last, whole);
+}
+
+TEST(Sharding, AShareOfTheOptimizerStateIsPlanned) {
+  const auto backend = make_test_backend();
+  Config config = on_ranks(bert_config());
+  const auto model = small_model(config, open_dataset(data_settings(config), Split::train)->info());
+  const auto estimate_for = [&](int world_size) {
+    return estimate_memory(step_options(config, DType::bf16, world_size), *model, {config.data.batch_size},
+                           backend->kernels());
+  };
+  const MemoryEstimate whole = estimate_for(1);
+  EXPECT_GE(whole.optimizer, 2 * 4 * parameter_count(*model)) << "two moments of a parameter";
+  EXPECT_EQ(estimate_for(4).variables, whole.variables) << "each rank keeps all";
+  config.dist.shard = Sharding::optimizer;
+  for (const int world_size : {1, 2, 4}) {
+    SCOPED_TRACE(fmt::format("{} ranks", world_size));
+    const MemoryEstimate shard = estimate_for(world_size);
+    EXPECT_EQ(shard.optimizer, whole.optimizer / world_size);
+    EXPECT_EQ(shard.variables, whole.variables - whole.optimizer + shard.optimizer);
+    for (const Outcome& outcome : train_on_ranks(config, world_size)) {
+      EXPECT_EQ(outcome.result.optimizer_bytes, shard.optimizer);
+      EXPECT_EQ(outcome.result.variable_bytes, shard.variables);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ptrain
