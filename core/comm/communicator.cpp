@@ -97,6 +97,9 @@ void Communicator::run(const Exchange& exchange) {
     case Exchange::Kind::all_reduce:
       return count_transfer(transport_->all_reduce(exchange.data, exchange.count, exchange.dtype, exchange.factor),
                             exchange);
+    case Exchange::Kind::reduce_scatter:
+      return count_transfer(transport_->reduce_slices(exchange.data, exchange.count, exchange.dtype, exchange.factor),
+                            exchange);
     case Exchange::Kind::all_gather:
       return count_transfer(transport_->gather_slices(exchange.data, exchange.count, exchange.dtype), exchange);
     case Exchange::Kind::other:
@@ -108,7 +111,7 @@ void Communicator::count_transfer(Clock::time_point ready, const Exchange& excha
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   ++times_.all_reduces;
-  const double part = exchange.kind == Exchange::Kind::all_gather ? 0.5 : 1.0;
+  const double part = exchange.kind == Exchange::Kind::all_reduce ? 1.0 : 0.5;
   times_.bytes += part * static_cast<double>(exchange.count) * static_cast<double>(element_size(exchange.dtype));
   times_.transfer_seconds += count_seconds(ready, now);
   if (waiting_) times_.exposed_seconds += count_seconds(std::max(ready, waiting_since_), now);
@@ -134,6 +137,10 @@ int Communicator::local_rank() const {
 
 void Communicator::start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) {
   enqueue({Exchange::Kind::all_reduce, data, count, dtype, factor});
+}
+
+void Communicator::start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) {
+  enqueue({Exchange::Kind::reduce_scatter, data, count, dtype, factor});
 }
 
 void Communicator::start_all_gather(void* data, std::int64_t count, DType dtype) {

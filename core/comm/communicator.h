@@ -17,8 +17,8 @@ namespace ptrain {
 
 /// Time and volume of exchanges since the start. A transfer begins when all ranks have arrived.
 struct ExchangeTimes {
-  std::int64_t all_reduces = 0;  // and all-gathers
-  double bytes = 0;              // of the buffers; an all-gather's count half, since it moves half of an all-reduce's
+  std::int64_t all_reduces = 0;  // and reduce-scatters and all-gathers, the two halves of an all-reduce
+  double bytes = 0;              // of the buffers; those of halves count half
   double transfer_seconds = 0;   // exchanges in progress, waited for or not
   double exposed_seconds = 0;    // the part of it that the training thread waited for
   double waited_seconds = 0;     // waits of the training thread: exposed transfer, and waiting for slower ranks
@@ -48,6 +48,7 @@ class Communicator final : public HostCollectives {
   int local_rank() const;
 
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override;
+  void start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) override;
   void start_all_gather(void* data, std::int64_t count, DType dtype) override;
   void wait_all_reduces() override;
   void note_progress() override { activity_.progress.fetch_add(1, std::memory_order_relaxed); }
@@ -106,12 +107,12 @@ class Communicator final : public HostCollectives {
 
  private:
   struct Exchange {
-    enum class Kind { all_reduce, all_gather, other };
+    enum class Kind { all_reduce, reduce_scatter, all_gather, other };
     Kind kind = Kind::other;
     void* data = nullptr;
     std::int64_t count = 0;
     DType dtype = DType::f32;
-    float factor = 1;                              // of an all-reduce
+    float factor = 1;                              // of sums
     const std::function<void()>* other = nullptr;  // runs instead of them
   };
 

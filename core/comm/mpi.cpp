@@ -49,8 +49,19 @@ class MpiTransport final : public Transport {
     const auto element = static_cast<std::int64_t>(element_size(dtype));
     const std::int64_t most = largest_part / element;
     for (std::int64_t first = 0; first < count; first += most) {
-      reduce_part(static_cast<std::byte*>(data) + first * element, std::min(most, count - first), dtype, factor);
+      std::byte* const part = static_cast<std::byte*>(data) + first * element;
+      reduce_part(part, std::min(most, count - first), dtype, factor);
+      gather_part(part);
     }
+    return ready;
+  }
+
+  Clock::time_point reduce_slices(void* data, std::int64_t count, DType dtype, float factor) override {
+    barrier();
+    const auto ready = Clock::now();
+    invariant(count * static_cast<std::int64_t>(element_size(dtype)) <= largest_part,
+              "a buffer of slices is larger than MPI counts");
+    reduce_part(static_cast<std::byte*>(data), count, dtype, factor);
     return ready;
   }
 
@@ -60,7 +71,7 @@ class MpiTransport final : public Transport {
     const auto element = static_cast<std::int64_t>(element_size(dtype));
     invariant(count * element <= largest_part, "a buffer of slices is larger than MPI counts");
     set_slices(count, element);
-    gather_slices(data);
+    gather_part(data);
     return ready;
   }
 
@@ -112,6 +123,7 @@ class MpiTransport final : public Transport {
   }
 
  private:
+  /// Sums this rank's slice.
   void reduce_part(std::byte* data, std::int64_t count, DType dtype, float factor) {
     const auto element = static_cast<std::int64_t>(element_size(dtype));
     const Slice own = rank_slice(count, rank_, size_);
@@ -131,11 +143,10 @@ class MpiTransport final : public Transport {
     for (int r = 0; r < size_; ++r) sources_.push_back(received_.data() + own_bytes * r);
     void* const sum = data + own.begin * element;
     reduce_in_order(sources_, {&sum, 1}, own.count(), dtype, factor);
-    gather_slices(data);
   }
 
-  /// As set_slices divides them.
-  void gather_slices(void* data) {
+  /// Of slices as set_slices divides them.
+  void gather_part(void* data) {
     MPI_Request request;
     check_mpi(MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, slice_bytes_.data(), slice_offsets_.data(),
                               MPI_BYTE, world_, &request),

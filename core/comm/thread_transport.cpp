@@ -63,18 +63,11 @@ class ThreadTransport final : public Transport {
   RankActivity& activity() override { return group_->activities[static_cast<std::size_t>(rank_)]; }
 
   Clock::time_point all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
-    offer(data, count);
-    const auto ready = Clock::now();
-    const Slice slice = rank_slice(count, rank_, world_size());
-    std::vector<void*>& places = places_;
-    places.clear();
-    for (const Offer& other : group_->offers) {
-      places.push_back(static_cast<std::byte*>(other.data) +
-                       slice.begin * static_cast<std::int64_t>(element_size(dtype)));
-    }
-    reduce_in_order({places.data(), places.size()}, places, slice.count(), dtype, factor);
-    meet();
-    return ready;
+    return reduce(data, count, dtype, factor, Sums::everywhere);
+  }
+
+  Clock::time_point reduce_slices(void* data, std::int64_t count, DType dtype, float factor) override {
+    return reduce(data, count, dtype, factor, Sums::own);
   }
 
   Clock::time_point gather_slices(void* data, std::int64_t count, DType dtype) override {
@@ -133,6 +126,25 @@ class ThreadTransport final : public Transport {
   void finish() override {}
 
  private:
+  /// Who gets a slice's sums: its rank alone, or every rank.
+  enum class Sums { own, everywhere };
+
+  Clock::time_point reduce(void* data, std::int64_t count, DType dtype, float factor, Sums where) {
+    offer(data, count);
+    const auto ready = Clock::now();
+    const Slice slice = rank_slice(count, rank_, world_size());
+    std::vector<void*>& places = places_;
+    places.clear();
+    for (const Offer& other : group_->offers) {
+      places.push_back(static_cast<std::byte*>(other.data) +
+                       slice.begin * static_cast<std::int64_t>(element_size(dtype)));
+    }
+    const std::span<void* const> own(&places[static_cast<std::size_t>(rank_)], 1);
+    reduce_in_order({places.data(), places.size()}, where == Sums::own ? own : places, slice.count(), dtype, factor);
+    meet();
+    return ready;
+  }
+
   /// Only after every rank has left the others' buffers: the caller may then free its own.
   void throw_if_failed(std::unique_lock<std::mutex>& lock) const {
     if (!group_->failure) return;

@@ -28,7 +28,10 @@ class Transport {
   /// arrived.
   virtual std::chrono::steady_clock::time_point all_reduce(void* data, std::int64_t count, DType dtype,
                                                            float factor) = 0;
-  /// Copies every rank's slice of the buffer (rank_slice) to all ranks. Returns that time too.
+  /// The same, but each rank gets the sums of its own slice of the buffer (rank_slice) alone.
+  virtual std::chrono::steady_clock::time_point reduce_slices(void* data, std::int64_t count, DType dtype,
+                                                              float factor) = 0;
+  /// Copies every rank's slice of the buffer to all ranks. Returns that time too.
   virtual std::chrono::steady_clock::time_point gather_slices(void* data, std::int64_t count, DType dtype) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   /// `mine` has the same size on every rank; `all` holds them by rank.

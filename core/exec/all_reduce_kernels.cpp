@@ -49,6 +49,9 @@ std::unique_ptr<Kernel> make_all_reduce_kernel(const KernelContext& context) {
     return make_start([=, &collectives](void* data) { collectives.start_all_gather(data, count, dtype); });
   }
   const float factor = context.op_as<AllReduceStart>().factor();
+  if (type == "reduce_scatter_start") {
+    return make_start([=, &collectives](void* data) { collectives.start_reduce_scatter(data, count, dtype, factor); });
+  }
   return make_start([=, &collectives](void* data) { collectives.start_all_reduce(data, count, dtype, factor); });
 }
 

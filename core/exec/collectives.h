@@ -23,7 +23,9 @@ class Collectives {
   /// all get the same bits; sums are taken in rank order, in fp32, and rounded once.
   /// Throws when another rank has failed.
   virtual void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) = 0;
-  /// Copies every rank's slice of the buffer (rank_slice) to all ranks; the rest is as for all-reduces.
+  /// The same, but each rank gets the sums of its own slice of the buffer (rank_slice) alone.
+  virtual void start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) = 0;
+  /// Copies every rank's slice of the buffer to all ranks; the rest is as for all-reduces.
   virtual void start_all_gather(void* data, std::int64_t count, DType dtype) = 0;
   /// Makes later work (of the calling thread or the device's stream) wait for everything that was started.
   virtual void wait_all_reduces() = 0;

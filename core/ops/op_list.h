@@ -139,7 +139,7 @@ inline constexpr auto cpu_op_names = std::to_array<std::string_view>({PTRAIN_CPU
 #undef PTRAIN_NAME
 
 /// Ops that run the same way on every backend, by exec/all_reduce_kernels.
-inline constexpr auto exchange_op_names =
-    std::to_array<std::string_view>({"all_gather_start", "all_reduce_start", "all_reduce_wait"});
+inline constexpr auto exchange_op_names = std::to_array<std::string_view>(
+    {"all_gather_start", "all_reduce_start", "all_reduce_wait", "reduce_scatter_start"});
 
 }  // namespace ptrain

@@ -23,6 +23,7 @@ struct Bucket {
 
 /// A buffer of gradients and its buckets.
 struct Exchanged {
+  bool own_slices = false;       // a rank needs the sums of its slices alone
   ValueId gradients = no_value;  // what backward writes
   ValueId total = no_value;      // its sum over micro-batches, when accumulating
   ValueId micro_step = no_value, micro_weights = no_value;
@@ -42,7 +43,7 @@ class GradAllReducePass {
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
       if (i > last_norm && node.phase != Pass::forward && statistics_ != no_value && !statistics_started_) {
-        start("exchange.statistics", statistics_, mean_factor(), Pass::exchange);
+        start("exchange.statistics", statistics_, std::make_shared<AllReduceStart>(mean_factor()), Pass::exchange);
         statistics_started_ = true;
       }
       if (node.phase == Pass::update && !waited) {
@@ -102,13 +103,24 @@ class GradAllReducePass {
         buffer.micro_step = node.inputs[Accumulate::micro_step];
         buffer.micro_weights = node.inputs[Accumulate::weights];
       }
-      buffer.buckets = cut(buffer);
+      buffer.own_slices = needs_own_slices(update);
+      buffer.buckets = buffer.own_slices ? cut_blocks(buffer) : cut(buffer);
       if (exchanges_copy(buffer)) {
         const TensorDesc copy{DType::f32, graph_.desc(buffer.gradients).shape};
         copies_[buffer.gradients] = to().add_state(flat::grad_low_f32, copy);
       }
       buffers_.push_back(std::move(buffer));
     }
+  }
+
+  /// Whether nothing but sharded updates reads the sums, whose buffer add_optimizer has then laid out as parameters
+  /// are: neither a norm nor the sum over further micro-batches, which rank 0 continues.
+  bool needs_own_slices(const Node& update) const {
+    const auto accumulates = [this](const Node& node) { return is_accumulation(node); };
+    const bool continued =
+        options_.reproducible && std::any_of(graph_.nodes().begin(), graph_.nodes().end(), accumulates);
+    return options_.shard && update.inputs[OptimizerUpdate::grad_low] == no_value &&
+           update.inputs[OptimizerUpdate::grad_norm] == no_value && !continued;
   }
 
   /// Whether low-precision gradients are widened before they are exchanged.
@@ -142,6 +154,22 @@ class GradAllReducePass {
     return buckets;
   }
 
+  /// Buckets of which ranks own slices.
+  std::vector<Bucket> cut_blocks(const Exchanged& buffer) const {
+    std::vector<Bucket> buckets;
+    for (const Slice& block : options_.shard->blocks(graph_.desc(buffer.gradients).count())) {
+      Bucket bucket{block.begin, block.end, 0};
+      for (const Value& value : graph_.values()) {
+        if (value.base != buffer.gradients || value.producer < 0) continue;
+        const std::int64_t begin = value.byte_offset / static_cast<std::int64_t>(sizeof(float));
+        if (begin >= block.end || begin + value.desc.count() <= block.begin) continue;
+        bucket.ready = std::max(bucket.ready, static_cast<std::size_t>(value.producer));
+      }
+      buckets.push_back(bucket);
+    }
+    return buckets;
+  }
+
   /// A persistent, named view of part of a buffer.
   ValueId part(ValueId buffer, const Bucket& bucket) {
     const DType dtype = to().desc(buffer).dtype;
@@ -159,8 +187,8 @@ class GradAllReducePass {
   /// The pass of the gradients' exchange.
   Pass exchange_phase() const { return options_.reproducible ? Pass::backward : Pass::exchange; }
 
-  void start(std::string name, ValueId data, float factor, Pass phase) {
-    to().add_node(std::move(name), std::make_shared<AllReduceStart>(factor), {data}, phase);
+  void start(std::string name, ValueId data, std::shared_ptr<AllReduceStart> op, Pass phase) {
+    to().add_node(std::move(name), std::move(op), {data}, phase);
     waited_.push_back(data);
   }
 
@@ -180,7 +208,10 @@ class GradAllReducePass {
       exchanged = part(copy, bucket);
     }
     // Gradients that are summed in a fixed order are scaled for the mean from the start (build_training_graph).
-    start("exchange." + name, exchanged, options_.reproducible ? 1.0f : mean_factor(), exchange_phase());
+    const float factor = options_.reproducible ? 1.0f : mean_factor();
+    start("exchange." + name, exchanged,
+          buffer.own_slices ? std::make_shared<ReduceScatterStart>(factor) : std::make_shared<AllReduceStart>(factor),
+          exchange_phase());
   }
 
   /// Gives every rank all parameters, of which each has updated its slices.

@@ -6,7 +6,8 @@
 // accumulation only the last micro-batch exchanges (Pass::exchange), bucket by bucket as its sum is complete.
 //
 // Where each rank updates its own slices of the parameters (DistributionOptions::shard), the ranks gather all of them
-// after the update, and low-precision copies are made from what was gathered.
+// after the update, and low-precision copies are made from what was gathered. If nothing else reads gradients, each
+// rank gets the sums of its slices alone: a reduce-scatter, which with the all-gather moves what an all-reduce does.
 //
 // Sums that do not depend on the number of ranks (DistributionOptions::reproducible) follow the order of the data:
 // gradients are exchanged after every micro-batch; rank 0 adds its own to the sum so far, the others start from zero.

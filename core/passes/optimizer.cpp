@@ -149,6 +149,11 @@ class OptimizerPass {
   bool needs_all_gradients() const {
     return options_.accumulate || options_.loss_scale != no_value || options_.settings.clip_norm > 0;
   }
+  /// Whether a rank needs the gradients of the parameters that it updates alone. They then lie as parameters do, so
+  /// that slices of both are of the same parameters.
+  bool needs_own_gradients() const {
+    return options_.shard && low_.size() == 0 && options_.loss_scale == no_value && options_.settings.clip_norm == 0;
+  }
   bool is_early(const ParameterGradient& g) const {
     return options_.early_updates && !needs_all_gradients() &&
            graph_.desc(g.gradient).bytes() >= *options_.early_updates;
@@ -186,6 +191,10 @@ class OptimizerPass {
         entries_[index].segment.master_offset = master_.reserve(entries_[index].segment.count);
       }
       if (!muon) second_moments_ = master_.size();
+    }
+    if (needs_own_gradients()) {
+      for (Entry& e : entries_) e.segment.grad_offset = e.segment.master_offset;
+      grad_ = master_;
     }
   }
 

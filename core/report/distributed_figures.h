@@ -44,8 +44,10 @@ struct ExchangeReport {
   std::optional<double> peak_bus_bandwidth;
 
   void describe(Fields& field) {
-    field("all_reduces", all_reduces, "number per step, all-gathers included; the following are per step too");
-    field("bytes", bytes, "size of the buffers; half of it for all-gathers, which move half as much");
+    field("all_reduces", all_reduces,
+          "number per step, reduce-scatters and all-gathers included; the following are per step too");
+    field("bytes", bytes,
+          "size of the buffers; half of it for reduce-scatters and all-gathers, the halves of an all-reduce");
     field("transfer_ms", transfer_ms, "time of transfers, from the arrival of the last rank");
     field("exposed_ms", exposed_ms, "part of transfer_ms that compute waited for");
     field("overlapped", overlapped, "1 - exposed_ms / transfer_ms");

@@ -50,9 +50,12 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
   double before = 0;
   for (const Node& node : graph.nodes()) {
     before += weight(node);
-    if (node.op->type() == "all_reduce_start")
-      measured.buckets.push_back({step * before / total, count_bytes(graph, node)});
-    if (node.op->type() == "all_gather_start")  // half of an all-reduce, after backward
+    const std::string_view type = node.op->type();
+    if (type == "all_reduce_start") measured.buckets.push_back({step * before / total, count_bytes(graph, node)});
+    // The two halves of an all-reduce; the second after backward.
+    if (type == "reduce_scatter_start")
+      measured.buckets.push_back({step * before / total, count_bytes(graph, node) / 2});
+    if (type == "all_gather_start")
       measured.buckets.push_back({measured.compute_seconds, count_bytes(graph, node) / 2});
   }
   return measured;

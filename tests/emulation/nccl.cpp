@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <random>
 
 namespace {
@@ -46,14 +47,15 @@ struct ncclComm {
     while (meeting->generation == generation && !meeting->aborted) sched_yield();
   }
 
+  /// On every rank, or on `root` alone.
   template <typename T>
-  void all_reduce(T* data, std::size_t count, float factor) const {
+  void reduce(T* data, std::size_t count, float factor, std::optional<int> root) const {
     constexpr std::size_t most = slot_bytes / sizeof(T);
     for (std::size_t first = 0; first < count && !meeting->aborted; first += most) {
       const std::size_t part = std::min(most, count - first);
       std::copy_n(data + first, part, reinterpret_cast<T*>(slot(rank)));
       barrier();
-      for (std::size_t i = 0; i < part; ++i) {
+      for (std::size_t i = 0; i < part && root.value_or(rank) == rank; ++i) {
         float sum = 0;
         for (int r = 0; r < ranks; ++r) sum += static_cast<float>(reinterpret_cast<const T*>(slot(r))[i]);
         data[first + i] = T(factor * sum);
@@ -62,9 +64,9 @@ struct ncclComm {
     }
   }
 
-  void broadcast(char* data, std::size_t bytes, int root) const {
-    for (std::size_t first = 0; first < bytes && !meeting->aborted; first += slot_bytes) {
-      const std::size_t part = std::min(slot_bytes, bytes - first);
+  void broadcast(char* data, std::size_t size, int root) const {
+    for (std::size_t first = 0; first < size && !meeting->aborted; first += slot_bytes) {
+      const std::size_t part = std::min(slot_bytes, size - first);
       if (rank == root) std::copy_n(data + first, part, slot(root));
       barrier();
       std::copy_n(slot(root), part, data + first);
@@ -110,20 +112,38 @@ ncclResult_t ncclCommAbort(ncclComm_t communicator) {
   return ncclCommDestroy(communicator);
 }
 
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
-                           ncclComm_t communicator, cudaStream_t stream) {
+}  // extern "C"
+
+namespace {
+
+ncclResult_t reduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                    std::optional<int> root, ncclComm_t communicator, cudaStream_t stream) {
   if (from != to || (op != ncclSum && op != ncclAvg)) return ncclInvalidArgument;
   emulation::require_device_memory("what is summed", to, count * (type == ncclFloat32 ? 4 : 2),
                                    type == ncclFloat32 ? 4 : 2);
   const float factor = op == ncclAvg ? 1.0f / static_cast<float>(communicator->ranks) : 1.0f;
   emulation::enqueue(stream, [=, recorded = communicator->recorded] {
     ++emulation::collectives;
-    if (type == ncclFloat32) communicator->all_reduce(static_cast<float*>(to), count, factor);
-    if (type == ncclFloat16) communicator->all_reduce(static_cast<ptrain::f16*>(to), count, factor);
-    if (type == ncclBfloat16) communicator->all_reduce(static_cast<ptrain::bf16*>(to), count, factor);
+    if (type == ncclFloat32) communicator->reduce(static_cast<float*>(to), count, factor, root);
+    if (type == ncclFloat16) communicator->reduce(static_cast<ptrain::f16*>(to), count, factor, root);
+    if (type == ncclBfloat16) communicator->reduce(static_cast<ptrain::bf16*>(to), count, factor, root);
   });
   if (stream->origin == nullptr) stream->collectives = emulation::collectives;
   return type == ncclFloat32 || type == ncclFloat16 || type == ncclBfloat16 ? ncclSuccess : ncclInvalidArgument;
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t communicator, cudaStream_t stream) {
+  return reduce(from, to, count, type, op, std::nullopt, communicator, stream);
+}
+
+ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
+                        ncclComm_t communicator, cudaStream_t stream) {
+  return reduce(from, to, count, type, op, root, communicator, stream);
 }
 
 ncclResult_t ncclGroupStart() { return ncclSuccess; }

@@ -19,6 +19,9 @@ class RecordingCollectives final : public Collectives {
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
     started.push_back({data, count, dtype, factor});
   }
+  void start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) override {
+    scattered.push_back({data, count, dtype, factor});
+  }
   void start_all_gather(void* data, std::int64_t count, DType dtype) override {
     gathered.push_back({data, count, dtype, 1});
   }
@@ -32,7 +35,7 @@ class RecordingCollectives final : public Collectives {
     DType dtype;
     float factor;
   };
-  std::vector<Started> started, gathered;
+  std::vector<Started> started, scattered, gathered;
   int waits = 0;
 };
 
@@ -51,6 +54,20 @@ TEST(AllReduce, StartsWithItsDataAndWaits) {
   const AllReduceWait wait;
   make_all_reduce_kernel({wait, data, {}, {}, nullptr, &collectives})->run({{&pointer, 1}, {}});
   EXPECT_EQ(collectives.waits, 1);
+}
+
+TEST(ReduceScatter, StartsWithItsDataAndFactor) {
+  RecordingCollectives collectives;
+  const ReduceScatterStart start(0.25f);
+  const std::vector<TensorDesc> data{{DType::f32, Shape{12}}};
+  float buffer[12];
+  void* const pointer = buffer;
+  make_all_reduce_kernel({start, data, {}, {}, nullptr, &collectives})->run({{&pointer, 1}, {}});
+  EXPECT_TRUE(collectives.started.empty());
+  ASSERT_EQ(collectives.scattered.size(), 1u);
+  EXPECT_EQ(collectives.scattered[0].data, buffer);
+  EXPECT_EQ(collectives.scattered[0].count, 12);
+  EXPECT_EQ(collectives.scattered[0].factor, 0.25f);
 }
 
 TEST(AllGather, StartsWithItsData) {

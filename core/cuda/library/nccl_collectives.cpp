@@ -64,27 +64,23 @@ class NcclCollectives final : public Collectives {
   int world_size() const override { return host_.world_size(); }
 
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override {
-    const bool mean = std::abs(factor * static_cast<float>(world_size()) - 1.0f) < 1e-6f;
-    invariant(mean || factor == 1.0f, "an all-reduce on GPUs is a sum or a mean");
+    const ncclRedOp_t sum = reduction(factor);
     exchange("ncclAllReduce", [&] {
-      return ncclAllReduce(data, data, static_cast<std::size_t>(count), nccl_type(dtype), mean ? ncclAvg : ncclSum,
-                           communicator_, exchange_);
+      return ncclAllReduce(data, data, static_cast<std::size_t>(count), nccl_type(dtype), sum, communicator_,
+                           exchange_);
     });
   }
 
-  /// Slices differ in size, which ncclAllGather does not support.
+  void start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) override {
+    const ncclRedOp_t sum = reduction(factor);
+    exchange_slices("ncclReduce", data, count, dtype, [&](void* slice, std::size_t size, int rank) {
+      return ncclReduce(slice, slice, size, nccl_type(dtype), sum, rank, communicator_, exchange_);
+    });
+  }
+
   void start_all_gather(void* data, std::int64_t count, DType dtype) override {
-    exchange("ncclBroadcast", [&] {
-      ncclResult_t result = ncclGroupStart();
-      for (int root = 0; root < world_size() && result == ncclSuccess; ++root) {
-        const Slice slice = rank_slice(count, root, world_size());
-        if (slice.count() == 0) continue;
-        void* const from = static_cast<std::byte*>(data) + slice.begin * static_cast<std::int64_t>(element_size(dtype));
-        result = ncclBroadcast(from, from, static_cast<std::size_t>(slice.count()), nccl_type(dtype), root,
-                               communicator_, exchange_);
-      }
-      const ncclResult_t ended = ncclGroupEnd();
-      return result == ncclSuccess ? ended : result;
+    exchange_slices("ncclBroadcast", data, count, dtype, [&](void* slice, std::size_t size, int rank) {
+      return ncclBroadcast(slice, slice, size, nccl_type(dtype), rank, communicator_, exchange_);
     });
   }
 
@@ -106,6 +102,28 @@ class NcclCollectives final : public Collectives {
     const ncclResult_t result = aborted_ ? ncclSystemError : call();
     if (aborted_) host_.barrier();  // throws the failure
     check(result, name);
+  }
+
+  /// One group of calls, for every rank's slice: NCCL's own reduce-scatter and all-gather need slices of one size.
+  template <typename Call>
+  void exchange_slices(const char* name, void* data, std::int64_t count, DType dtype, Call&& call) {
+    exchange(name, [&] {
+      ncclResult_t result = ncclGroupStart();
+      for (int rank = 0; rank < world_size() && result == ncclSuccess; ++rank) {
+        const Slice slice = rank_slice(count, rank, world_size());
+        if (slice.count() == 0) continue;
+        result = call(static_cast<std::byte*>(data) + slice.begin * static_cast<std::int64_t>(element_size(dtype)),
+                      static_cast<std::size_t>(slice.count()), rank);
+      }
+      const ncclResult_t ended = ncclGroupEnd();
+      return result == ncclSuccess ? ended : result;
+    });
+  }
+
+  ncclRedOp_t reduction(float factor) const {
+    const bool mean = std::abs(factor * static_cast<float>(world_size()) - 1.0f) < 1e-6f;
+    invariant(mean || factor == 1.0f, "a sum on GPUs is a sum or a mean");
+    return mean ? ncclAvg : ncclSum;
   }
 
   HostCollectives& host_;

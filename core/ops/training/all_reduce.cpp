@@ -6,19 +6,11 @@ namespace ptrain {
 
 std::string AllReduceStart::attributes() const { return fmt::format("factor={:g}", factor_); }
 
-namespace {
-
-std::vector<TensorDesc> infer_start(std::span<const TensorDesc> inputs) {
+std::vector<TensorDesc> ExchangeStart::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
-  require_floating(inputs[0], "data");
+  require_floating(inputs[data], "data");
   return {};
 }
-
-}  // namespace
-
-std::vector<TensorDesc> AllReduceStart::infer(std::span<const TensorDesc> inputs) const { return infer_start(inputs); }
-
-std::vector<TensorDesc> AllGatherStart::infer(std::span<const TensorDesc> inputs) const { return infer_start(inputs); }
 
 std::vector<TensorDesc> AllReduceWait::infer(std::span<const TensorDesc>) const { return {}; }
 

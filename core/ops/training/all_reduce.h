@@ -7,32 +7,37 @@
 namespace ptrain {
 
 /// Input: [data, floating (written in place by the time of the next all_reduce_wait)]. No outputs.
-/// data becomes factor * (its sum over all ranks); factor 1 / world_size gives the mean.
-class AllReduceStart final : public Op {
+class ExchangeStart : public Op {
  public:
   enum Input { data };
-  explicit AllReduceStart(float factor) : factor_(factor) {}
-  float factor() const { return factor_; }
-
-  std::string_view type() const override { return "all_reduce_start"; }
-  std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
   bool mutates_input(int input) const override { return input == data; }
+};
+
+/// data becomes factor * (its sum over all ranks); factor 1 / world_size gives the mean.
+class AllReduceStart : public ExchangeStart {
+ public:
+  explicit AllReduceStart(float factor) : factor_(factor) {}
+  float factor() const { return factor_; }
+  std::string_view type() const override { return "all_reduce_start"; }
+  std::string attributes() const override;
 
  private:
   float factor_;
 };
 
-/// Input: [data, floating (written in place by the time of the next all_reduce_wait)]. No outputs.
-/// Every rank's slice of data (rank_slice) is copied to all ranks.
-class AllGatherStart final : public Op {
+/// An all-reduce whose sums each rank gets in its own slice of data alone (rank_slice); the rest means nothing then.
+class ReduceScatterStart final : public AllReduceStart {
  public:
-  enum Input { data };
+  using AllReduceStart::AllReduceStart;
+  std::string_view type() const override { return "reduce_scatter_start"; }
+};
+
+/// Every rank's slice of data is copied to all ranks.
+class AllGatherStart final : public ExchangeStart {
+ public:
   std::string_view type() const override { return "all_gather_start"; }
-  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
-  AmpClass amp_class() const override { return AmpClass::keep; }
-  bool mutates_input(int input) const override { return input == data; }
 };
 
 /// Inputs: [data...], everything that was started (written in place). Later nodes see the results.

@@ -58,6 +58,30 @@ TEST(Communicator, AllReducesInTheBackgroundGiveEveryRankTheSum) {
   }
 }
 
+TEST(Communicator, AReduceScatterAndAnAllGatherAreAnAllReduce) {
+  for (const int world_size : {1, 2, 3, 8}) {
+    expect_none(run_ranks(world_size, 10, [&](Communicator& communicator) {
+      for (const std::int64_t count : {1, 17, 4096}) {
+        std::vector<float> sums(static_cast<std::size_t>(count));
+        for (std::size_t i = 0; i < sums.size(); ++i)
+          sums[i] = 1.0f / static_cast<float>(i + 3 * static_cast<std::size_t>(communicator.rank()) + 1);
+        std::vector<float> slices = sums;
+        communicator.start_all_reduce(sums.data(), count, DType::f32, 0.5f);
+        communicator.start_reduce_scatter(slices.data(), count, DType::f32, 0.5f);
+        communicator.wait_all_reduces();
+        const Slice own = rank_slice(count, communicator.rank(), world_size);
+        for (std::size_t i = 0; i < slices.size(); ++i) {
+          const auto at = static_cast<std::int64_t>(i);
+          if (at < own.begin || at >= own.end) slices[i] = -1;
+        }
+        communicator.start_all_gather(slices.data(), count, DType::f32);
+        communicator.wait_all_reduces();
+        EXPECT_EQ(slices, sums);
+      }
+    }));
+  }
+}
+
 TEST(Communicator, AllGathersCopyEveryRanksSliceToAll) {
   for (const int world_size : {1, 2, 3, 8}) {
     expect_none(run_ranks(world_size, 10, [&](Communicator& communicator) {

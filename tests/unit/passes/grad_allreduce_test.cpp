@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 namespace ptrain {
@@ -224,6 +225,58 @@ TEST(GradAllReduce, RanksOfAShardedUpdateWriteEveryParameterOnce) {
       EXPECT_EQ(kept, count);
     }
   }
+}
+
+/// Where a norm, low precision or rank 0's sum over micro-batches needs whole gradients, all ranks get them.
+TEST(GradAllReduce, ShardedUpdatesGetTheSumsOfTheirSlicesAlone) {
+  const Graph model = all_models()[0].graph;
+  const auto build = [&](AmpLevel level, const std::function<void(PipelineOptions&)>& change) {
+    PipelineOptions options = sharded_pipeline(level, 1);
+    change(options);
+    return build_training_graph(model, options).graph;
+  };
+  const auto keep = [](PipelineOptions&) {};
+  const auto accumulate = [](PipelineOptions& options) { options.accumulate_steps = 3; };
+  for (const auto& change : {std::function<void(PipelineOptions&)>(keep), {accumulate}}) {
+    const Graph graph = build(AmpLevel::O0, change);
+    const ValueId gradients = make_update(graph).inputs[OptimizerUpdate::grad_f32];
+    EXPECT_TRUE(exchanged_parts(graph, gradients).empty());
+    expect_covered_once(graph, gradients, "reduce_scatter_start");
+    EXPECT_EQ(exchanged_parts(graph, gradients, "reduce_scatter_start"),
+              exchanged_parts(graph, graph.find_value(flat::master), "all_gather_start"))
+        << "slices of the parameters that a rank updates";
+    for (const Node& node : graph.nodes()) {
+      if (node.op->type() != "optimizer_update") continue;
+      for (const ParameterSegment& s : op_as<OptimizerUpdate>(node).segments())
+        EXPECT_EQ(s.grad_offset, s.master_offset);
+    }
+  }
+  for (const Graph& graph : {build(AmpLevel::O2, keep), build(AmpLevel::O0, [](auto& o) { o.optimizer.clip_norm = 1; }),
+                             build(AmpLevel::O0, [](auto& o) {
+                               o.accumulate_steps = 3;
+                               o.distribution->reproducible = true;
+                             })}) {
+    EXPECT_TRUE(starts(graph, "reduce_scatter_start").empty());
+    const ValueId gradients = make_update(graph).inputs[OptimizerUpdate::grad_f32];
+    if (gradients != no_value) expect_covered_once(graph, gradients);
+  }
+}
+
+TEST(GradAllReduce, StartsAReduceScatterOnceItsGradientsAreComputed) {
+  const Graph graph = build_training_graph(all_models()[0].graph, sharded_pipeline(AmpLevel::O0, 0)).graph;
+  const ValueId base = make_update(graph).inputs[OptimizerUpdate::grad_f32];
+  std::size_t early = 0;
+  for (const Node* node : starts(graph, "reduce_scatter_start")) {
+    const Value& data = graph.value(node->inputs[0]);
+    const std::int64_t end = data.byte_offset + static_cast<std::int64_t>(data.desc.bytes());
+    for (const Value& value : graph.values()) {
+      const bool overlaps = value.base == base && value.producer >= 0 && value.byte_offset < end &&
+                            value.byte_offset + static_cast<std::int64_t>(value.desc.bytes()) > data.byte_offset;
+      EXPECT_TRUE(!overlaps || static_cast<std::size_t>(value.producer) < get_index(graph, node)) << value.name;
+    }
+    early += graph.nodes()[get_index(graph, node) + 1].phase == Pass::backward ? 1 : 0;
+  }
+  EXPECT_GT(early, 0u) << "something is exchanged during the backward pass";
 }
 
 TEST(GradAllReduce, GathersParametersBetweenTheShardedUpdateAndTheirReaders) {
