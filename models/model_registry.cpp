@@ -17,6 +17,7 @@
 #include "models/vision/fcn.h"
 #include "models/vision/mask_rcnn.h"
 #include "models/vision/mobilenet.h"
+#include "models/vision/pp_yoloe.h"
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
 #include "models/vision/retinanet.h"
@@ -121,6 +122,11 @@ std::unique_ptr<Model> mask_rcnn(const Config& config, const DatasetInfo& data) 
   return make_mask_rcnn(spec(config, data));
 }
 
+template <PpYoloeSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> pp_yoloe(const Config& config, const DatasetInfo& data) {
+  return make_pp_yoloe(spec(config, data));
+}
+
 std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
@@ -182,6 +188,11 @@ ModelEntry retinanet_entry(std::string name, std::vector<std::string> other_name
 ModelEntry mask_rcnn_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
   return {std::move(name), std::move(other_names),    "Mask R-CNN",           DataKind::image,
           std::move(keys), {"instance_segmentation"}, MainWork::convolutions, std::move(weights)};
+}
+
+ModelEntry pp_yoloe_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
+  return {std::move(name),       std::move(other_names), "PP-YOLOE",        DataKind::image, std::move(keys),
+          {"aligned_detection"}, MainWork::convolutions, std::move(weights)};
 }
 
 Keys lora_keys() {
@@ -300,6 +311,11 @@ const std::vector<Row>& model_rows() {
        mask_rcnn<mask_rcnn_spec>},
       {mask_rcnn_entry("maskrcnn_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        mask_rcnn<mask_rcnn_tiny_spec>},
+      {pp_yoloe_entry("ppyoloe_plus_s", {"PP-YOLOE+_s"}, "PaddleDetection",
+                      concatenate({"data.image_size", "data.augment"}, norm_keys)),
+       pp_yoloe<ppyoloe_plus_s_spec>},
+      {pp_yoloe_entry("ppyoloe_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
+       pp_yoloe<ppyoloe_tiny_spec>},
       {wide_deep_entry(), wide_deep},
       {gru4rec_entry(), gru4rec},
       {gpt2_entry(), gpt2},

@@ -65,6 +65,7 @@ inline constexpr const char* target_ranks =
 inline constexpr const char* auxiliary = "auxiliary";            // as logits, from intermediate features, in training
 inline constexpr const char* class_logits = "class_logits";      // [N,A,classes] of anchors A
 inline constexpr const char* box_deltas = "box_deltas";          // [N,A,4], boxes relative to anchors
+inline constexpr const char* box_bins = "box_bins";              // [N,A,4 K], logits of the sides' distances 0 to K-1
 inline constexpr const char* anchor_sample = "anchor_sample";    // i32 [N,S], anchors of the loss; -1: none
 inline constexpr const char* region_boxes = "region_boxes";      // f32 [N,R,6], regions of the losses, as detections
 inline constexpr const char* region_matches = "region_matches";  // i32 [N,R], the object of each, or BoxMatch

@@ -14,6 +14,7 @@
   OP(adaptive_avg_pool2d_grad)      \
   OP(add)                           \
   OP(append_cache)                  \
+  OP(assign_boxes)                  \
   OP(attention)                     \
   OP(attention_grad)                \
   OP(avg_pool2d)                    \
@@ -33,6 +34,9 @@
   OP(binary_grad)                   \
   OP(blur_pool2d)                   \
   OP(blur_pool2d_grad)              \
+  OP(box_distances)                 \
+  OP(box_distribution_loss)         \
+  OP(box_distribution_loss_grad)    \
   OP(cached_attention)              \
   OP(cast)                          \
   OP(compare)                       \

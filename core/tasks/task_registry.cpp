@@ -2,6 +2,7 @@
 
 #include "core/tasks/classification/classification.h"
 #include "core/tasks/clicks/clicks.h"
+#include "core/tasks/detection/aligned_detection.h"
 #include "core/tasks/detection/detection.h"
 #include "core/tasks/detection/instance_segmentation.h"
 #include "core/tasks/language_model/language_model.h"
@@ -36,6 +37,7 @@ constexpr Row rows[] = {
     {"clicks", make<Clicks>},
     {"segmentation", make<Segmentation>},
     {"detection", make<Detection>},
+    {"aligned_detection", make<AlignedDetection>},
     {"instance_segmentation", make<InstanceSegmentation>},
     {"translation", make<TranslationTask>},
 };

@@ -183,9 +183,11 @@ ValueId VisionBlocks::sum(const std::string& name, ValueId x, ValueId y) {
   return add(name, std::make_shared<Add>(), {x, y});
 }
 
-ValueId VisionBlocks::pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs) {
-  const float deviation = std::sqrt(2.0f / static_cast<float>(outputs));
-  ModelVariable weight = make_variable(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation));
+ValueId VisionBlocks::pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs,
+                                       std::optional<float> deviation) {
+  const float he = std::sqrt(2.0f / static_cast<float>(outputs));
+  ModelVariable weight =
+      make_variable(name + ".weight", Shape{outputs, channels(x)}, normal_start(deviation.value_or(he)));
   weight.files.front().external_shape = Shape{outputs, channels(x), 1, 1};
   return linear(name, x, std::move(weight), make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
 }

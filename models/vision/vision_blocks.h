@@ -92,6 +92,9 @@ class VisionBlocks : public Blocks {
   /// Two dense layers with GELU between them.
   ValueId gelu_layers(const std::string& first, const std::string& second, ValueId x, std::int64_t hidden);
   ValueId activate(Activation activation, const std::string& name, ValueId x);
+  /// A linear layer that is a 1x1 convolution in files. `deviation` is of its initial weights; none: He et al. 2015.
+  ValueId pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs,
+                           std::optional<float> deviation = {});
   ValueId relu(const std::string& name, ValueId x) { return activate(Activation::relu, name, x); }
   ValueId sum(const std::string& name, ValueId x, ValueId y);
   /// Scales x per channel by a gate computed from the means over the image; layers `name`.fc1 and .fc2.
@@ -125,9 +128,6 @@ class VisionBlocks : public Blocks {
   ValueId frozen_conv_norm(const std::string& conv, const std::string& norm, ValueId x, const ConvSpec& spec,
                            NormStart start);
   ValueId declare_filters(const std::string& name, ValueId x, const ConvSpec& spec);
-  /// A linear layer that is a 1x1 convolution in files.
-  ValueId pointwise_linear(const std::string& name, ValueId x, std::int64_t outputs);
-
   const ImageSpec& image_spec_;
   Norms norms_;
   ValueId images_ = no_value;  // normalised

@@ -171,14 +171,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"vit_b_16", Fusion::full}, Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off},
         Case{"vgg16", Fusion::full}, Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
         Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"maskrcnn_resnet50_fpn", Fusion::full},
-        Case{"deeplabv3_resnet50", Fusion::full}, Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off},
-        Case{"distilbert", Fusion::full}, Case{"ernie", Fusion::full}, Case{"roberta", Fusion::full},
-        Case{"wide_deep", Fusion::full}, Case{"wide_deep", Fusion::off}, Case{"gru4rec", Fusion::full},
-        Case{"gru4rec", Fusion::off}, Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off},
-        Case{"llama", Fusion::full}, Case{"llama", Fusion::off}, Case{"transformer", Fusion::full},
-        Case{"transformer", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
-        Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full}, Case{"llama_lora", Fusion::off},
-        Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}),
+        Case{"ppyoloe_tiny", Fusion::full}, Case{"ppyoloe_tiny", Fusion::off}, Case{"deeplabv3_resnet50", Fusion::full},
+        Case{"minilm", Fusion::full}, Case{"minilm", Fusion::off}, Case{"distilbert", Fusion::full},
+        Case{"ernie", Fusion::full}, Case{"roberta", Fusion::full}, Case{"wide_deep", Fusion::full},
+        Case{"wide_deep", Fusion::off}, Case{"gru4rec", Fusion::full}, Case{"gru4rec", Fusion::off},
+        Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full}, Case{"llama", Fusion::off},
+        Case{"transformer", Fusion::full}, Case{"transformer", Fusion::off}, Case{"qwen2", Fusion::full},
+        Case{"qwen3", Fusion::full}, Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full},
+        Case{"llama_lora", Fusion::off}, Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}),
     testing::case_name);
 
 }  // namespace

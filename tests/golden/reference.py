@@ -43,7 +43,12 @@ class Case:
 
     @property
     def detects(self):
-        return self.name.startswith(("retinanet", "maskrcnn"))
+        return self.name.startswith(("retinanet", "maskrcnn", "ppyoloe"))
+
+    @property
+    def aligns(self):
+        """Whether what its anchors learn follows from what they predict."""
+        return self.name.startswith("ppyoloe")
 
     @property
     def finds_masks(self):
@@ -81,6 +86,7 @@ CASES = {case.name: case for case in (
     Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, tolerance=0.02, pixels=True),
     Case("retinanet_resnet50_fpn", 2, 128, 5, {**MOMENTUM, "lr": 1e-6}),
     Case("maskrcnn_resnet50_fpn", 2, 128, 4, {**MOMENTUM, "lr": 1e-6}),
+    Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -170,17 +176,18 @@ VECTORS = [
     ("blocks", ".bias", 1.5, 0.1),
     ("features", ".weight", 0.4, 0.04),
     ("features", ".bias", 1.5, 0.1),
+    ("", ".alpha", 1.0, 0.1),
     ("", ".weight", 1.0, 0.1),
     ("", "", 0.0, 0.1),
 ]
 
 
 def weight(name, shape):
-    """Filters: uniform with He's variance; matrices: within 0.04; the rest by VECTORS. The filters that propose regions are
-    a tenth of it: else scores are 1 but for rounding, and boxes fill the image."""
+    """Filters: uniform with He's variance; matrices: within 0.04; the rest by VECTORS. The filters that propose regions, and
+    the last ones of PP-YOLOE, are a tenth of it: else scores are 1 but for rounding, and boxes fill the image."""
     values = uniform(name, math.prod(shape))
     if len(shape) == 4:
-        values *= np.float32(math.sqrt(6.0 / math.prod(shape[1:])) * (0.1 if name.startswith("rpn.") else 1.0))
+        values *= np.float32(math.sqrt(6.0 / math.prod(shape[1:])) * (0.1 if name.startswith(("rpn.", "yolo_head.pred_")) else 1.0))
     elif len(shape) == 2:
         values *= np.float32(0.04)
     else:
@@ -351,6 +358,9 @@ def build(case, dtype):
         model = click_network.WideDeep(**case.clicks)
     elif case.bert:
         model = text_model(case)
+    elif case.aligns:
+        import pp_yoloe
+        model = pp_yoloe.PpYoloe(case.classes, width=0.25)
     elif case.detects:
         model = mask_detector(case) if case.finds_masks else detector(case)
         set_frozen_norms(model)
@@ -409,6 +419,8 @@ def get_logits(case, model, batch, step, dtype):
         if case.name == "roberta":  # not counted from ids, of which made-up ones may be the padding's
             types["position_ids"] = (torch.arange(case.size) + ROBERTA_FIRST_POSITION).expand(case.batch, -1)
         return model(input_ids=batch["input_ids"][step].long(), attention_mask=mask.long(), **types).logits
+    if case.aligns:
+        return predict_aligned(model, batch, step, dtype)[0]
     images = normalized(batch["images"][step], dtype)
     if case.finds_masks:
         return torch.cat([one["boxes"] for one in find_masks(model, images)])
@@ -420,6 +432,11 @@ def get_logits(case, model, batch, step, dtype):
 def normalized(images, dtype):
     mean, deviation = torch.tensor([0.485, 0.456, 0.406], dtype=dtype), torch.tensor([0.229, 0.224, 0.225], dtype=dtype)
     return ((images.to(dtype) / 255 - mean) / deviation).permute(0, 3, 1, 2)
+
+
+def predict_aligned(model, batch, step, dtype):
+    """The logits of classes and of distances, of images that are not normalised."""
+    return model((batch["images"][step].to(dtype) / 255).permute(0, 3, 1, 2))
 
 
 def detect(model, images):
@@ -486,6 +503,9 @@ def find_objects(case):
 def get_loss(case, model, batch, step, dtype):
     if case.finds_masks:
         return get_mask_loss(case, model, batch, step, dtype)
+    if case.aligns:
+        import pp_yoloe
+        return pp_yoloe.get_loss(predict_aligned(model, batch, step, dtype), batch["objects"][step], case.size)
     if case.detects:
         return get_detection_loss(case, model, batch, step, dtype)
     logits = get_logits(case, model, batch, step, dtype)

@@ -11,7 +11,7 @@ struct VectorRule {
   float offset, scale;
 };
 // Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
-constexpr std::array<VectorRule, 24> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+constexpr std::array<VectorRule, 25> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
                                               {"layer", "bn3.bias", 0.0f, 0.1f},
                                               {"layer", ".weight", 0.4f, 0.04f},
                                               {"layer", ".bias", 1.0f, 0.1f},
@@ -33,6 +33,7 @@ constexpr std::array<VectorRule, 24> vectors{{{"layer", "bn3.weight", 0.1f, 0.01
                                               {"blocks", ".bias", 1.5f, 0.1f},
                                               {"features", ".weight", 0.4f, 0.04f},
                                               {"features", ".bias", 1.5f, 0.1f},
+                                              {"", ".alpha", 1.0f, 0.1f},
                                               {"", ".weight", 1.0f, 0.1f},
                                               {"", "", 0.0f, 0.1f}}};
 
@@ -44,7 +45,8 @@ std::vector<float> weight(std::string_view name, const Shape& shape) {
   float offset = 0.0f;
   float scale = 0.04f;
   if (shape.rank() == 4) {
-    scale = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in)) * (name.starts_with("rpn.") ? 0.1 : 1.0));
+    const bool is_small = name.starts_with("rpn.") || name.starts_with("yolo_head.pred_");
+    scale = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in)) * (is_small ? 0.1 : 1.0));
   } else if (shape.rank() != 2) {
     const auto rule = std::find_if(vectors.begin(), vectors.end(), [&](const VectorRule& candidate) {
       return name.starts_with(candidate.prefix) && name.ends_with(candidate.suffix);

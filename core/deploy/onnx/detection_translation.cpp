@@ -100,12 +100,19 @@ class DetectionTranslation : public NodeTranslation {
     const std::string y = move_centre(deltas, 1, weights, from.height, from.y);
     const std::string half_width = grow(deltas, 2, weights, from.width);
     const std::string half_height = grow(deltas, 3, weights, from.height);
-    return add("corners", "Concat",
-               {clip(add("x0", "Sub", {x, half_width}), limits_.width),
-                clip(add("y0", "Sub", {y, half_height}), limits_.height),
-                clip(add("x1", "Add", {x, half_width}), limits_.width),
-                clip(add("y1", "Add", {y, half_height}), limits_.height)},
-               {{"axis", std::int64_t{2}}});
+    return join_corners(add("x0", "Sub", {x, half_width}), add("y0", "Sub", {y, half_height}),
+                        add("x1", "Add", {x, half_width}), add("y1", "Add", {y, half_height}));
+  }
+
+  /// Boxes from distances [N,X,4] of their sides from centres, in units of the anchors' extents.
+  std::string decode_distances(const std::string& distances, const AnchorParts& from) {
+    const auto side = [&](std::int64_t column, const char* direction, const std::string& centre,
+                          const std::string& extent) {
+      const std::string distance = slice("distance", distances, column, column + 1, 2);
+      return add("side", direction, {centre, add("scaled", "Mul", {distance, extent})});
+    };
+    return join_corners(side(0, "Sub", from.x, from.width), side(1, "Sub", from.y, from.height),
+                        side(2, "Add", from.x, from.width), side(3, "Add", from.y, from.height));
   }
 
   Detections detect(const Candidates& from) {
@@ -128,6 +135,12 @@ class DetectionTranslation : public NodeTranslation {
   std::string half(const std::string& x) { return add("half", "Mul", {x, number(0.5f)}); }
 
  private:
+  /// In the image: [N,X,4].
+  std::string join_corners(const std::string& x0, const std::string& y0, const std::string& x1, const std::string& y1) {
+    return add("corners", "Concat",
+               {clip(x0, limits_.width), clip(y0, limits_.height), clip(x1, limits_.width), clip(y1, limits_.height)},
+               {{"axis", std::int64_t{2}}});
+  }
   std::string slice_delta(const std::string& deltas, std::int64_t column, float weight) {
     const std::string delta = slice("delta", deltas, column, column + 1, 2);
     return weight == 1 ? delta : add("unweighted", "Div", {delta, number(weight)});
@@ -203,7 +216,10 @@ class ObjectTranslation : public DetectionTranslation {
   std::string translate() {
     Candidates candidates;
     const std::string anchors = choose(candidates);
-    candidates.boxes = gather("boxes", decode(deltas_, describe_anchors(), {}), anchors, 4);
+    const AnchorParts from = describe_anchors();
+    const bool are_distances = attributes_.form == BoxForm::distances;
+    candidates.boxes =
+        gather("boxes", are_distances ? decode_distances(deltas_, from) : decode(deltas_, from, {}), anchors, 4);
     return detect(candidates).rows;
   }
 
@@ -369,6 +385,27 @@ class RoiTranslation : public NodeTranslation {
 };
 
 }  // namespace
+
+/// The means of each side's softmax.
+void translate_box_distances(const Node& node, Translation& t) {
+  const Shape& to = t.shape(node.outputs[0]);  // [N,A,4]
+  const std::int64_t count = t.shape(node.inputs[0])[2] / to[2];
+  const auto add = [&](const char* part, const char* type, const OnnxGraph::Names& inputs,
+                       const std::vector<OnnxAttribute>& attributes = {}) {
+    return t.to().add(node.name + "." + part, type, inputs, attributes);
+  };
+  const auto reshape = [&](const char* part, const std::string& x, const Ints& form) {
+    const auto rank = static_cast<std::int64_t>(form.size());
+    return add(part, "Reshape", {x, t.to().constant(node.name + ".form", {rank}, form)});
+  };
+  std::vector<float> distances;
+  for (std::int64_t k = 0; k < count; ++k) distances.push_back(static_cast<float>(k));
+  const std::string sides = reshape("sides", t.name(node.inputs[0]), {0, to[1], to[2], count});
+  const std::string shares = add("shares", "Softmax", {sides}, {{"axis", std::int64_t{3}}});
+  const std::string means =
+      add("means", "MatMul", {shares, t.to().constant(node.name + ".distances", {count, 1}, distances)});
+  t.name(node.outputs[0], reshape("distances", means, {0, to[1], to[2]}));
+}
 
 void translate_detect_objects(const Node& node, Translation& translation) {
   const DetectionAttributes& attributes = get_op<DetectObjects>(node).attrs();

@@ -17,6 +17,7 @@
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/normalization/layer_scale.h"
+#include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/gather.h"
 #include "core/ops/text/gather_token.h"
 
@@ -297,6 +298,13 @@ void translate_gather(const Node& node, Translation& t) {
   set_output(node, t.to().add(node.name, "Squeeze", {picked, list({rank - 1})}), t);
 }
 
+/// By one number, which fits any order of axes.
+void translate_elementwise_mul(const Node& node, Translation& t) {
+  const ValueId factor = node.inputs[Binary::b];
+  if (t.shape(factor).count() != 1) fail("{}: a product of tensors has no translation to ONNX", node.name);
+  t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[Binary::a]), t.name(factor)}));
+}
+
 /// Of images along their channels, of other tensors along any axis.
 void translate_concat(const Node& node, Translation& t) {
   const std::optional<int> axis = get_op<Concat>(node).axis();
@@ -330,9 +338,15 @@ void translate_resize_bilinear(const Node& node, Translation& t) {
                     {{"mode", std::string("linear")}, {"coordinate_transformation_mode", coordinates}}));
 }
 
-/// Images of one pixel are spread.
+/// Images of one pixel are spread; tensors that are no images take any form.
 void translate_expand(const Node& node, Translation& t) {
   const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
+  if (to.rank() > 4 && from.rank() == to.rank() && from[0] == to[0]) {
+    Ints dims(to.dims().begin(), to.dims().end());
+    dims.front() = 1;  // any number of samples
+    const std::string form = t.to().constant(node.name + ".form", {to.rank()}, dims);
+    return t.name(node.outputs[0], t.to().add(node.name, "Expand", {t.name(node.inputs[0]), form}));
+  }
   if (from.rank() != 4 || from != Shape{to[0], 1, 1, to[3]}) {
     fail("{}: a broadcast from {} to {} has no translation to ONNX", node.name, from.to_string(), to.to_string());
   }
@@ -364,6 +378,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"attention", translate_attention},
                                 {"add", translate_add},
                                 {"elementwise_add", translate_elementwise_add},
+                                {"elementwise_mul", translate_elementwise_mul},
                                 {"reshape", translate_reshape},
                                 {"concat", translate_concat},
                                 {"detect_objects", translate_detect_objects},
@@ -371,6 +386,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"roi_align", translate_roi_align},
                                 {"gather", translate_gather},
                                 {"conv2d_grad_input", translate_transposed_convolution},
+                                {"box_distances", translate_box_distances},
                                 {"resize_bilinear", translate_resize_bilinear},
                                 {"expand", translate_expand},
                                 {"quantize", translate_quantize},

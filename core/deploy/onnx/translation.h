@@ -84,6 +84,7 @@ void translate_attention(const Node& node, Translation& translation);
 void translate_detect_objects(const Node& node, Translation& translation);
 void translate_detect_regions(const Node& node, Translation& translation);
 void translate_roi_align(const Node& node, Translation& translation);
+void translate_box_distances(const Node& node, Translation& translation);
 /// The value after the activation; `x` itself without one.
 std::string translate_activation(Activation activation, const std::string& x, Translation& translation);
 

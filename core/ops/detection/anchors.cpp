@@ -43,4 +43,20 @@ AnchorGrid make_anchors(const AnchorForm& form, std::int64_t height, std::int64_
   return grid;
 }
 
+AnchorGrid make_cells(std::span<const std::int32_t> strides, std::int64_t height, std::int64_t width) {
+  AnchorGrid grid;
+  std::int64_t next = 0;
+  for (const std::int32_t stride : strides) {
+    AnchorLevel& level = grid.level[grid.levels++];
+    const auto side = static_cast<float>(stride);
+    level.first = next;
+    level.rows = static_cast<std::int32_t>(height / stride);
+    level.columns = static_cast<std::int32_t>(width / stride);
+    level.stride_y = level.stride_x = stride;
+    level.shapes[level.per_location++] = {0, 0, side, side};
+    next += level.count();
+  }
+  return grid;
+}
+
 }  // namespace ptrain

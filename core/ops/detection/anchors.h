@@ -3,6 +3,8 @@
 
 #include "core/ops/math/boxes.h"
 
+#include <span>
+
 namespace ptrain {
 
 /// Anchors on the feature maps of a pyramid, and how objects are matched to them.
@@ -22,5 +24,8 @@ inline constexpr AnchorForm proposal_anchors{2, 6, 1, 0.7f, 0.3f};
 
 /// The anchors of an image of `height` x `width` px, in ratios of height to width of 0.5, 1 and 2.
 AnchorGrid make_anchors(const AnchorForm& form, std::int64_t height, std::int64_t width);
+
+/// One anchor at each location of maps of those strides in px, which divide the sides: the location's own cell.
+AnchorGrid make_cells(std::span<const std::int32_t> strides, std::int64_t height, std::int64_t width);
 
 }  // namespace ptrain

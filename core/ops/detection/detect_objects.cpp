@@ -12,9 +12,10 @@ constexpr std::int32_t most_per_level = 1 << 14;
 
 std::string DetectObjects::attributes() const {
   const DetectionAttributes& a = attrs();
-  return fmt::format("levels={} image={:g}x{:g} score={:g} per_level={} overlap={:g}{} per_image={} least_side={:g}",
+  return fmt::format("levels={} image={:g}x{:g} score={:g} per_level={} overlap={:g}{} per_image={} least_side={:g}{}",
                      a.anchors.levels, a.height, a.width, a.score, a.per_level, a.overlap,
-                     a.within == SuppressWithin::levels ? " within_levels" : "", a.per_image, a.least_side);
+                     a.within == SuppressWithin::levels ? " within_levels" : "", a.per_image, a.least_side,
+                     a.form == BoxForm::distances ? " of_distances" : "");
 }
 
 std::vector<TensorDesc> DetectObjects::infer(std::span<const TensorDesc> inputs) const {

@@ -18,11 +18,11 @@ struct DetectionAttributes {
   std::int32_t per_image = 300;   // objects
   float least_side = 0;           // px, of boxes
   SuppressWithin within = SuppressWithin::classes;
+  BoxForm form = BoxForm::deltas;  // of the numbers that make boxes
 };
 
-/// inputs:  logits [N, A, K] of A anchors and K classes; deltas [N, A, 4] (BoxDeltas); placements f32 [N, 5]
-/// (optional),
-///          to whose images boxes are clipped.
+/// inputs:  logits [N, A, K] of A anchors and K classes; deltas [N, A, 4] (BoxDeltas, or SideDistances by `form`);
+///          placements f32 [N, 5] (optional), to whose images boxes are clipped.
 /// outputs: detections f32 [N, per_image, 6]: x0, y0, x1, y1, score and class, by descending score; unused rows are 0
 ///          and have class -1.
 /// As torchvision's RetinaNet: candidates are pairs of an anchor and a class whose logistic score is above `score`, the

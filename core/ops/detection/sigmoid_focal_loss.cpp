@@ -13,7 +13,10 @@ void require_rows(std::span<const TensorDesc> inputs) {
   require(logits.shape.rank() >= 2, "logits: expected [R..,K], got {}", logits.to_string());
   const Shape rows = leading_shape(logits.shape);
   require_desc(inputs[SigmoidFocalLoss::labels], {DType::i32, rows}, "labels");
-  require_desc(inputs[SigmoidFocalLoss::weights], {DType::f32, rows}, "weights");
+  for (const auto& [input, name] :
+       {std::pair{SigmoidFocalLoss::weights, "weights"}, {SigmoidFocalLoss::scores, "scores"}}) {
+    if (has_input(inputs, input)) require_desc(inputs[input], {DType::f32, rows}, name);
+  }
 }
 
 constexpr double logistic_flops = 12;
@@ -23,7 +26,7 @@ constexpr double logistic_flops = 12;
 std::string SigmoidFocalLoss::attributes() const { return format_alpha(attrs()); }
 
 std::vector<TensorDesc> SigmoidFocalLoss::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 3, 3);
+  require_count(inputs, 2, 4);
   require_rows(inputs);
   return {{DType::f32, Shape{}}};
 }
@@ -32,8 +35,10 @@ void SigmoidFocalLoss::gradient(GradientBuilder& builder) const {
   const ValueId dloss = builder.output_gradient(0);
   if (dloss == no_value || !builder.needs_gradient(logits)) return;
   const auto op = std::make_shared<SigmoidFocalLossGrad>(attrs());
-  builder.set_input_gradient(
-      logits, builder.emit(op, {builder.input(logits), builder.input(labels), builder.input(weights), dloss}).front());
+  builder.set_input_gradient(logits, builder
+                                         .emit(op, {builder.input(logits), builder.input(labels),
+                                                    builder.input(weights), builder.input(scores), dloss})
+                                         .front());
 }
 
 Cost SigmoidFocalLoss::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
@@ -43,7 +48,7 @@ Cost SigmoidFocalLoss::cost(std::span<const TensorDesc> inputs, std::span<const 
 std::string SigmoidFocalLossGrad::attributes() const { return format_alpha(attrs()); }
 
 std::vector<TensorDesc> SigmoidFocalLossGrad::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 4, 4);
+  require_count(inputs, 5, 5);
   require_rows(inputs);
   require_desc(inputs[dloss], {DType::f32, Shape{}}, "dloss");
   return {inputs[logits]};

@@ -76,6 +76,34 @@ PTRAIN_HD_INLINE CornerBox decode_box(const BoxDeltas& deltas, const CornerBox& 
   return {x - half_width, y - half_height, x + half_width, y + half_height};
 }
 
+/// Distances from the centre of a cell to the sides of a box, in the cell's extents.
+struct SideDistances {
+  float left = 0, top = 0, right = 0, bottom = 0;
+};
+
+/// The distances from which decode_distances() makes `box`.
+PTRAIN_HD_INLINE SideDistances encode_distances(const CornerBox& box, const CornerBox& cell) {
+  const float width = cell.width(), height = cell.height();
+  const float x = cell.x0 + 0.5f * width, y = cell.y0 + 0.5f * height;
+  return {(x - box.x0) / width, (y - box.y0) / height, (box.x1 - x) / width, (box.y1 - y) / height};
+}
+
+PTRAIN_HD_INLINE CornerBox decode_distances(const SideDistances& distances, const CornerBox& cell) {
+  const float width = cell.width(), height = cell.height();
+  const float x = cell.x0 + 0.5f * width, y = cell.y0 + 0.5f * height;
+  return {x - distances.left * width, y - distances.top * height, x + distances.right * width,
+          y + distances.bottom * height};
+}
+
+/// What four numbers say of a box: its deltas from an anchor, or the distances of its sides from an anchor's centre.
+enum class BoxForm { deltas, distances };
+
+/// The box of four numbers, which are in that form.
+PTRAIN_HD_INLINE CornerBox decode_box(BoxForm form, const BoxDeltas& numbers, const CornerBox& anchor) {
+  if (form == BoxForm::deltas) return decode_box(numbers, anchor);
+  return decode_distances({numbers.x, numbers.y, numbers.width, numbers.height}, anchor);
+}
+
 /// The part of a box that is in an image.
 PTRAIN_HD_INLINE CornerBox clip_box(const CornerBox& box, float width, float height) {
   return {fminf(fmaxf(box.x0, 0), width), fminf(fmaxf(box.y0, 0), height), fminf(fmaxf(box.x1, 0), width),

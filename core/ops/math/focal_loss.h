@@ -32,4 +32,11 @@ PTRAIN_HD_INLINE float focal_loss_gradient(float z) {
   return terms.p * terms.p * (2.0f * (1.0f - terms.p) * terms.cross_entropy + terms.p);
 }
 
+/// The varifocal loss of a logit's own class, whose target and weight is the score q (Zhang et al. 2021): q times the
+/// cross entropy of q.
+PTRAIN_HD_INLINE float scored_loss(float z, float q) { return q * (logistic_terms(z).cross_entropy - q * z); }
+
+/// Its derivative by z.
+PTRAIN_HD_INLINE float scored_loss_gradient(float z, float q) { return q * (logistic_terms(z).p - q); }
+
 }  // namespace ptrain

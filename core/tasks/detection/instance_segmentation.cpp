@@ -103,13 +103,10 @@ void InstanceSegmentation::collate(Batch& batch) const {
     const AnchorMatches matches = match_anchors(proposal_anchors, anchors, placed.boxes);
     std::ranges::copy(matches.objects, batch.at(tensor_names::anchor_matches).row<std::int32_t>(row).begin());
     write_box_targets(anchors, matches, placed.boxes, batch.at(box_targets).row<float>(row));
-    auto box = batch.at(tensor_names::object_boxes).row<float>(row);
+    write_placed(placed, batch.at(tensor_names::object_boxes).row<float>(row));
     auto label = batch.at(object_labels).row<std::int32_t>(row);
     auto range = batch.at(tensor_names::mask_ranges).row<std::int32_t>(row);
     for (std::size_t i = 0; i < placed.boxes.size(); ++i) {
-      const CornerBox& one = placed.boxes[i];
-      const std::array corners{one.x0, one.y0, one.x1, one.y1};
-      std::ranges::copy(corners, box.begin() + static_cast<std::ptrdiff_t>(i) * DetectObjects::columns);
       label[i] = 1 + placed.labels[i];
       std::ranges::copy(placed.masks[i], range.begin() + static_cast<std::ptrdiff_t>(2 * i));
     }

@@ -3,6 +3,9 @@
 #include "core/data/boxes/annotated_images.h"
 #include "core/data/image/framing.h"
 #include "core/data/tensor_names.h"
+#include "core/ops/detection/detect_objects.h"
+
+#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -31,6 +34,15 @@ PlacedObjects place_objects(const Batch& batch, std::int64_t row) {
     placed.masks.push_back({static_cast<std::int32_t>(one.first_run), static_cast<std::int32_t>(one.runs)});
   }
   return placed;
+}
+
+void write_placed(const PlacedObjects& placed, std::span<float> objects) {
+  for (std::size_t i = 0; i < placed.boxes.size(); ++i) {
+    const CornerBox& box = placed.boxes[i];
+    const std::array row{box.x0, box.y0, box.x1, box.y1, 1.0f, static_cast<float>(placed.labels[i])};
+    static_assert(row.size() == DetectObjects::columns);
+    std::ranges::copy(row, objects.begin() + static_cast<std::ptrdiff_t>(i * row.size()));
+  }
 }
 
 }  // namespace ptrain

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace ptrain {
@@ -18,5 +19,8 @@ struct PlacedObjects {
 
 /// The objects of a batch's row that can be learnt, in their order.
 PlacedObjects place_objects(const Batch& batch, std::int64_t row);
+
+/// Writes them to the first rows of `objects` [M, 6], as detections of score 1; the others stay.
+void write_placed(const PlacedObjects& placed, std::span<float> objects);
 
 }  // namespace ptrain

@@ -38,9 +38,11 @@ def square(box):
 
 
 class Detection(ProgramTest):
+    CONFIG = CONFIG
+
     @classmethod
     def setUpClass(cls):
-        cls.own = train_for(cls, CONFIG)
+        cls.own = train_for(cls, cls.CONFIG)
 
     def test_is_trained_asked_and_served(self):
         report = json.loads((self.own / "report.json").read_text())
@@ -177,6 +179,11 @@ class Detection(ProgramTest):
                                    "has to be the only input")
         self.assert_one_line_error(run("infer", self.own, self.folder / "coco/val/7.bmp", "--masks", self.folder / "masks"), 2,
                                    "--masks: needs a class for each pixel")
+
+
+class AlignedDetection(Detection):
+    """The same of a detector whose targets follow from its predictions."""
+    CONFIG = CONFIG.replace("retinanet_tiny", "ppyoloe_tiny")
 
 
 if __name__ == "__main__":

@@ -92,6 +92,13 @@ TEST(DetectObjects, ProposesRegionsOfEachLevel) {
   check_op(make_case(DType::f32, a, 1, 1, -5, 5));
 }
 
+TEST(DetectObjects, TakesTheDistancesOfSides) {
+  DetectionAttributes a = attributes(2, 32);
+  a.form = BoxForm::distances;
+  a.overlap = 0.7f;
+  check_op(make_case(DType::f32, a, 2, 3, -6, 1));
+}
+
 TEST(DetectObjects, ClipsBoxesToTheirImages) {
   OpCase c = make_case(DType::f32, attributes(2, 32), 2, 2, -6, 1);
   c.inputs.push_back(tensor(DType::f32, Shape{2, placement_columns}, {64, 48, 24, 18, 0, 10, 60, 5, 30, 1}));

@@ -9,17 +9,24 @@
 namespace ptrain::testing {
 namespace sigmoid_focal_loss_test {
 
-/// -alpha_t (1 - p_t)^2 log(p_t) as it is written, in double.
+/// -alpha_t (1 - p_t)^2 log(p_t) as it is written, in double; with scores that of VarifocalNet.
 Reference reference(double alpha) {
   return [alpha](const std::vector<HostTensor>& in) {
     const std::size_t rows = in[1].values.size(), classes = in[0].values.size() / rows;
+    const bool scored = in.size() > SigmoidFocalLoss::scores;
     double sum = 0;
     for (std::size_t r = 0; r < rows; ++r) {
+      const double row_weight = in[2].absent ? 1 : in[2].values[r];
       for (std::size_t k = 0; k < classes; ++k) {
         const double p = 1 / (1 + std::exp(-in[0].values[r * classes + k]));
         const bool own = in[1].values[r] == static_cast<double>(k);
+        if (own && scored) {
+          const double q = in[SigmoidFocalLoss::scores].values[r];
+          sum -= row_weight * q * (q * std::log(p) + (1 - q) * std::log(1 - p));
+          continue;
+        }
         const double right = own ? p : 1 - p, weight = own ? alpha : 1 - alpha;
-        sum -= in[2].values[r] * weight * (1 - right) * (1 - right) * std::log(right);
+        sum -= row_weight * weight * (1 - right) * (1 - right) * std::log(right);
       }
     }
     return std::vector<std::vector<double>>{{sum}};
@@ -48,6 +55,16 @@ TEST(SigmoidFocalLoss, MatchesReferenceInEveryDtype) {
     check_op(make_case(dtype, Shape{1}, 1));
     check_op(make_case(dtype, Shape{3, 4}, 5));
     check_op(make_case(dtype, Shape{7}, 19, 0.6f));
+  }
+}
+
+TEST(SigmoidFocalLoss, IsVarifocalForRowsWithScores) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    OpCase c = make_case(dtype, Shape{3, 5}, 4);
+    c.inputs.push_back(random_tensor(DType::f32, Shape{3, 5}, 7, 0, 1));
+    check_op(c);
+    c.inputs[SigmoidFocalLoss::weights] = absent_tensor();
+    check_op(c);
   }
 }
 

@@ -29,9 +29,14 @@ inline std::array<double, 4> decode(const CornerBox& anchor, const double* delta
   const double width = double{anchor.x1} - double{anchor.x0}, height = double{anchor.y1} - double{anchor.y0};
   const double x = deltas[0] * width + double{anchor.x0} + width / 2,
                y = deltas[1] * height + double{anchor.y0} + height / 2;
+  const auto clip = [](double value, float side) { return std::clamp(value, 0.0, double{side}); };
+  if (a.form == BoxForm::distances) {
+    const double centre_x = double{anchor.x0} + width / 2, centre_y = double{anchor.y0} + height / 2;
+    return {clip(centre_x - deltas[0] * width, a.width), clip(centre_y - deltas[1] * height, a.height),
+            clip(centre_x + deltas[2] * width, a.width), clip(centre_y + deltas[3] * height, a.height)};
+  }
   const double most = std::log(1000.0 / 16), w = std::exp(std::min(deltas[2], most)) * width,
                h = std::exp(std::min(deltas[3], most)) * height;
-  const auto clip = [](double value, float side) { return std::clamp(value, 0.0, double{side}); };
   return {clip(x - w / 2, a.width), clip(y - h / 2, a.height), clip(x + w / 2, a.width), clip(y + h / 2, a.height)};
 }
 

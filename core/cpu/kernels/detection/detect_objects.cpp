@@ -75,7 +75,8 @@ class DetectObjectsKernel final : public Kernel {
     const SuppressionLimits limits{attributes_.overlap, attributes_.least_side, attributes_.per_image};
     suppress(all, limits, kept_[static_cast<std::size_t>(image)], rows, [&](const Candidate& one) {
       const std::int64_t anchor = one.position / classes(), label = one.position % classes();
-      const CornerBox box = decode_box(read_deltas(deltas + anchor * 4), attributes_.anchors.at(anchor));
+      const CornerBox box =
+          decode_box(attributes_.form, read_deltas(deltas + anchor * 4), attributes_.anchors.at(anchor));
       const bool by_class = attributes_.within == SuppressWithin::classes;
       return FoundObject{clip_to_image(box, attributes_.width, attributes_.height, placement), logistic(one.rank),
                          label, by_class ? label : attributes_.anchors.find_level(anchor)};

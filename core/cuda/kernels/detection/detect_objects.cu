@@ -44,7 +44,8 @@ __global__ void __launch_bounds__(block_threads)
            rows + static_cast<std::int64_t>(blockIdx.x) * attributes.per_image * DetectObjects::columns,
            [&](Key key) -> FoundObject {
              const std::int64_t position = get_position(key), anchor = position / sizes.classes;
-             const CornerBox box = decode_box(read_deltas(deltas + anchor * 4), attributes.anchors.at(anchor));
+             const CornerBox box =
+                 decode_box(attributes.form, read_deltas(deltas + anchor * 4), attributes.anchors.at(anchor));
              const auto label = static_cast<std::int32_t>(position % sizes.classes);
              const bool by_class = attributes.within == SuppressWithin::classes;
              return {clip_to_image(box, attributes.width, attributes.height, placement_of_block(placements)),

@@ -12,9 +12,19 @@ namespace {
 
 struct Rows {
   const std::int32_t* labels;
-  const float* weights;
+  const float* weights;  // null: all 1
+  const float* scores;   // null: no row has one
   std::int64_t classes, elements;
   float alpha;
+
+  __device__ float weight(std::int64_t r) const { return weights == nullptr ? 1.0f : weights[r]; }
+  /// The loss of a row's own class, and its gradient.
+  __device__ float own_loss(std::int64_t r, float z) const {
+    return scores == nullptr ? alpha * focal_loss(-z) : scored_loss(z, scores[r]);
+  }
+  __device__ float own_gradient(std::int64_t r, float z) const {
+    return scores == nullptr ? -alpha * focal_loss_gradient(-z) : scored_loss_gradient(z, scores[r]);
+  }
 };
 
 constexpr int parts = 1024;
@@ -24,11 +34,12 @@ __global__ void __launch_bounds__(block_threads) focal_loss_kernel(const T* logi
   double sum = 0;
   for (std::int64_t i = grid_thread(); i < rows.elements; i += grid_threads()) {
     const std::int64_t r = i / rows.classes;
-    if (rows.weights[r] == 0) continue;
+    const float weight = rows.weight(r);
+    if (weight == 0) continue;
     const float z = to_float(logits[i]);
     const bool own = rows.labels[r] == i - r * rows.classes;
-    const float loss = own ? rows.alpha * focal_loss(-z) : (1 - rows.alpha) * focal_loss(z);
-    sum += static_cast<double>(rows.weights[r] * loss);
+    const float loss = own ? rows.own_loss(r, z) : (1 - rows.alpha) * focal_loss(z);
+    sum += static_cast<double>(weight * loss);
   }
   const double total = block_sum(sum);
   if (threadIdx.x == 0) sums[blockIdx.x] = total;
@@ -47,16 +58,23 @@ __global__ void __launch_bounds__(block_threads)
     focal_loss_grad_kernel(const T* logits, Rows rows, const float* dloss, T* gradients) {
   for (std::int64_t i = grid_thread(); i < rows.elements; i += grid_threads()) {
     const std::int64_t r = i / rows.classes;
-    const float scale = *dloss * rows.weights[r], z = to_float(logits[i]);
+    const float scale = *dloss * rows.weight(r), z = to_float(logits[i]);
     const bool own = rows.labels[r] == i - r * rows.classes;
-    const float gradient = own ? -rows.alpha * focal_loss_gradient(-z) : (1 - rows.alpha) * focal_loss_gradient(z);
+    const float gradient = own ? rows.own_gradient(r, z) : (1 - rows.alpha) * focal_loss_gradient(z);
     gradients[i] = from_float<T>(scale == 0 ? 0.0f : scale * gradient);
   }
 }
 
 Rows make_rows(const KernelArgs& args, const TensorDesc& logits, float alpha) {
+  const auto find_floats = [&](std::size_t input) {
+    return args.inputs.size() > input ? static_cast<const float*>(args.inputs[input]) : nullptr;
+  };
   return {static_cast<const std::int32_t*>(args.inputs[SigmoidFocalLoss::labels]),
-          static_cast<const float*>(args.inputs[SigmoidFocalLoss::weights]), logits.shape[-1], logits.count(), alpha};
+          find_floats(SigmoidFocalLoss::weights),
+          find_floats(SigmoidFocalLoss::scores),
+          logits.shape[-1],
+          logits.count(),
+          alpha};
 }
 
 class SigmoidFocalLossKernel final : public Kernel {
