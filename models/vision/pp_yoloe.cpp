@@ -18,19 +18,19 @@
 namespace ptrain {
 namespace {
 
-constexpr int coarsest = 32;            // px, the stride of the last feature map
-constexpr std::int64_t bins = 17;       // of a side's distance
-constexpr std::size_t level_count = 3;  // of strides 32, 16 and 8
+constexpr int largest_stride = 32;      // px, the stride of the last feature map
+constexpr std::int64_t side_bins = 17;  // of a side's distance
+constexpr std::size_t yolo_levels = 3;  // of strides 32, 16 and 8
 
-constexpr std::string_view class_layers = "yolo_head.pred_cls.";
-constexpr std::string_view head_prefix = "yolo_head.";
+constexpr std::string_view class_logit_layers = "yolo_head.pred_cls.";
+constexpr std::string_view yolo_head_prefix = "yolo_head.";
 
 /// Whether a block adds its input, and scales the convolution of one pixel beside its 3x3 one.
 enum class BlockForm { residual_scaled, plain };
 
 class PpYoloeBuilder final : public VisionBlocks {
  public:
-  using Levels = std::array<ValueId, level_count>;  // the coarsest first
+  using Levels = std::array<ValueId, yolo_levels>;  // the largest_stride first
 
   PpYoloeBuilder(const PpYoloeSpec& spec, Mode mode) : VisionBlocks(spec, mode), spec_(spec) {}
 
@@ -58,8 +58,8 @@ class PpYoloeBuilder final : public VisionBlocks {
  private:
   void require_size(const Bucket& batch) const {
     const ImageSize size = image_size(batch);
-    if (size.height % coarsest == 0 && size.width % coarsest == 0) return;
-    fail_usage("data.image_size: {} needs multiples of {} px, got {}", spec_.name, coarsest, size);
+    if (size.height % largest_stride == 0 && size.width % largest_stride == 0) return;
+    fail_usage("data.image_size: {} needs multiples of {} px, got {}", spec_.name, largest_stride, size);
   }
 
   std::int64_t scaled_channels(std::int64_t channels) const {
@@ -118,7 +118,7 @@ class PpYoloeBuilder final : public VisionBlocks {
     Levels levels{};
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       x = stage(fmt::format("backbone.stages.{}", i), x, widths[i + 1], scaled_blocks(blocks[i]));
-      if (i > 0) levels[level_count - i] = x;
+      if (i > 0) levels[yolo_levels - i] = x;
     }
     return levels;
   }
@@ -169,19 +169,19 @@ class PpYoloeBuilder final : public VisionBlocks {
 
   /// Coarse maps flow into finer ones, then finer into coarser.
   Levels neck(const Levels& maps) {
-    const std::array<std::int64_t, level_count> widths{scaled_channels(768), scaled_channels(384),
+    const std::array<std::int64_t, yolo_levels> widths{scaled_channels(768), scaled_channels(384),
                                                        scaled_channels(192)};
     Levels levels{};
     ValueId route = no_value;
-    for (std::size_t i = 0; i < level_count; ++i) {
+    for (std::size_t i = 0; i < yolo_levels; ++i) {
       const ValueId x = i == 0 ? maps[i] : concatenate(fmt::format("neck.fpn_inputs.{}", i), {route, maps[i]});
       levels[i] = neck_stage(fmt::format("neck.fpn_stages.{}.0", i), x, widths[i],
                              i == 0 ? SpatialPyramid::yes : SpatialPyramid::no);
-      if (i + 1 == level_count) break;
+      if (i + 1 == yolo_levels) break;
       const std::string name = fmt::format("neck.fpn_routes.{}", i);
       route = enlarge(name + ".enlarged", active_unit(name, levels[i], {widths[i] / 2, 1}));
     }
-    for (std::size_t i = level_count - 1; i-- > 0;) {
+    for (std::size_t i = yolo_levels - 1; i-- > 0;) {
       const ValueId finer = active_unit(fmt::format("neck.pan_routes.{}", i), levels[i + 1], {widths[i + 1], 3, 2});
       const ValueId x = concatenate(fmt::format("neck.pan_inputs.{}", i), {finer, levels[i]});
       levels[i] = neck_stage(fmt::format("neck.pan_stages.{}.0", i), x, widths[i], SpatialPyramid::no);
@@ -212,7 +212,7 @@ class PpYoloeBuilder final : public VisionBlocks {
 
   ValueId box_bins(std::size_t level, ValueId x, ValueId means) {
     const ValueId y = head_stem(fmt::format("yolo_head.stem_reg.{}", level), x, means);
-    return predict(fmt::format("yolo_head.pred_reg.{}", level), y, box_sides * bins, 1);
+    return predict(fmt::format("yolo_head.pred_reg.{}", level), y, box_sides * side_bins, 1);
   }
 
   /// PaddleDetection's names of running statistics; the class layer is the only one that depends on the classes.
@@ -224,9 +224,9 @@ class PpYoloeBuilder final : public VisionBlocks {
       file.external.replace(file.external.size() - own.size(), own.size(), paddle);
       break;
     }
-    if (file.external.starts_with(class_layers)) {
+    if (file.external.starts_with(class_logit_layers)) {
       file.part = WeightMapping::Part::classifier;
-    } else if (file.external.starts_with(head_prefix)) {
+    } else if (file.external.starts_with(yolo_head_prefix)) {
       file.part = WeightMapping::Part::head;
     }
   }

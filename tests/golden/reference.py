@@ -86,7 +86,8 @@ CASES = {case.name: case for case in (
     Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, tolerance=0.02, pixels=True),
     Case("retinanet_resnet50_fpn", 2, 128, 5, {**MOMENTUM, "lr": 1e-6}),
     Case("maskrcnn_resnet50_fpn", 2, 128, 4, {**MOMENTUM, "lr": 1e-6}),
-    Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}),
+    # Half of the gradients of PyTorch's own fp32 are off by 1.5e-4 or more; a block's alpha is one sum, whose terms nearly cancel.
+    Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}, tolerance=0.005),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,

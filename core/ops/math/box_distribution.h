@@ -59,7 +59,7 @@ struct OverlapLoss {
   float value;
   SideDistances gradient;
 };
-
+/// Of the boxes at those distances.
 PTRAIN_HD_INLINE OverlapLoss overlap_loss(const SideDistances& box, const SideDistances& wanted) {
   constexpr float least = 1e-10f;  // keeps the quotients of empty boxes finite
   const float width = box.left + box.right, height = box.top + box.bottom;

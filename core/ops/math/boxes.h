@@ -87,7 +87,7 @@ PTRAIN_HD_INLINE SideDistances encode_distances(const CornerBox& box, const Corn
   const float x = cell.x0 + 0.5f * width, y = cell.y0 + 0.5f * height;
   return {(x - box.x0) / width, (y - box.y0) / height, (box.x1 - x) / width, (box.y1 - y) / height};
 }
-
+/// The box whose sides are at those distances.
 PTRAIN_HD_INLINE CornerBox decode_distances(const SideDistances& distances, const CornerBox& cell) {
   const float width = cell.width(), height = cell.height();
   const float x = cell.x0 + 0.5f * width, y = cell.y0 + 0.5f * height;
