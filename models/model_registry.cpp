@@ -311,7 +311,7 @@ const std::vector<Row>& model_rows() {
        mask_rcnn<mask_rcnn_spec>},
       {mask_rcnn_entry("maskrcnn_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        mask_rcnn<mask_rcnn_tiny_spec>},
-      {pp_yoloe_entry("ppyoloe_plus_s", {"PP-YOLOE+_s"}, "PaddleDetection",
+      {pp_yoloe_entry("ppyoloe_plus_s", {"PPYOLOE"}, "PaddleDetection",
                       concatenate({"data.image_size", "data.augment"}, norm_keys)),
        pp_yoloe<ppyoloe_plus_s_spec>},
       {pp_yoloe_entry("ppyoloe_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),

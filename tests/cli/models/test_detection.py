@@ -183,7 +183,7 @@ class Detection(ProgramTest):
 
 class AlignedDetection(Detection):
     """The same of a detector whose targets follow from its predictions."""
-    CONFIG = CONFIG.replace("retinanet_tiny", "ppyoloe_tiny")
+    CONFIG = CONFIG.replace("retinanet_tiny", "ppyoloe_tiny").replace("epochs: 8", "epochs: 24")
 
 
 if __name__ == "__main__":
