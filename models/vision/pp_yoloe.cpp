@@ -30,7 +30,7 @@ enum class BlockForm { residual_scaled, plain };
 
 class PpYoloeBuilder final : public VisionBlocks {
  public:
-  using Levels = std::array<ValueId, yolo_levels>;  // the largest_stride first
+  using Levels = std::array<ValueId, yolo_levels>;  // the coarsest first
 
   PpYoloeBuilder(const PpYoloeSpec& spec, Mode mode) : VisionBlocks(spec, mode), spec_(spec) {}
 
@@ -69,7 +69,7 @@ class PpYoloeBuilder final : public VisionBlocks {
     return static_cast<int>(std::max(std::lround(static_cast<float>(blocks) * spec_.depth), 1L));
   }
 
-  ValueId concatenate(const std::string& name, std::vector<ValueId> parts, int axis = 3) {
+  ValueId concatenate(const std::string& name, std::vector<ValueId> parts, int axis = -1) {
     return add(name, std::make_shared<Concat>(axis), std::move(parts));
   }
 

@@ -11,7 +11,7 @@
 namespace ptrain {
 namespace {
 
-PpYoloeSpec published_spec() {
+PpYoloeSpec published_yoloe_spec() {
   PpYoloeSpec spec;
   spec.classes = 80;
   spec.image_size = 64;
@@ -24,9 +24,9 @@ bool is_running_statistic_in_files(const std::string& name) {
 
 /// As files have them; `counts(name)` says which.
 template <typename Counts>
-std::int64_t count_parameters(const Counts& counts) {
+std::int64_t count_yoloe_parameters(const Counts& counts) {
   std::int64_t count = 0;
-  for (const WeightMapping& mapping : make_pp_yoloe(published_spec())->weights()) {
+  for (const WeightMapping& mapping : make_pp_yoloe(published_yoloe_spec())->weights()) {
     if (!is_running_statistic_in_files(mapping.external) && counts(mapping.external)) {
       count += mapping.external_shape.count();
     }
@@ -35,16 +35,16 @@ std::int64_t count_parameters(const Counts& counts) {
 }
 
 TEST(PpYoloe, HasThePublishedNumberOfParameters) {
-  EXPECT_EQ(count_parameters([](const std::string&) { return true; }), 8'084'594);
+  EXPECT_EQ(count_yoloe_parameters([](const std::string&) { return true; }), 8'084'594);
   const auto is_kept = [](const std::string& name) {  // when the convolutions of one pixel are merged into those beside
     return name.find(".conv2.conv2.") == std::string::npos && !name.ends_with(".alpha");
   };
-  EXPECT_EQ(count_parameters(is_kept), 7'927'388) << "PaddleDetection says 7.93 M";
+  EXPECT_EQ(count_yoloe_parameters(is_kept), 7'927'388) << "PaddleDetection says 7.93 M";
 }
 
 TEST(PpYoloe, HasTheNamesOfPaddleDetections) {
   std::set<std::string> names;
-  for (const WeightMapping& mapping : make_pp_yoloe(published_spec())->weights()) names.insert(mapping.external);
+  for (const WeightMapping& mapping : make_pp_yoloe(published_yoloe_spec())->weights()) names.insert(mapping.external);
   for (const char* name :
        {"backbone.stem.conv1.conv.weight", "backbone.stem.conv3.bn._variance",
         "backbone.stages.0.conv_down.conv.weight", "backbone.stages.1.blocks.1.conv2.conv1.bn._mean",
@@ -60,7 +60,7 @@ TEST(PpYoloe, HasTheNamesOfPaddleDetections) {
 TEST(PpYoloe, HasOutputsForEveryCell) {
   for (const ImageSize size : {ImageSize(64), ImageSize(96, 160)}) {
     const Bucket batch(2, {{extent_names::height, size.height}, {extent_names::width, size.width}});
-    const Graph graph = make_pp_yoloe(published_spec())->build(batch, Mode::evaluation);
+    const Graph graph = make_pp_yoloe(published_yoloe_spec())->build(batch, Mode::evaluation);
     constexpr std::array<std::int32_t, 3> strides{32, 16, 8};
     const std::int64_t cells = make_cells(strides, size.height, size.width).count();
     EXPECT_EQ(graph.desc(graph.find_output(tensor_names::class_logits)).shape, (Shape{2, cells, 80}));
@@ -69,7 +69,7 @@ TEST(PpYoloe, HasOutputsForEveryCell) {
 }
 
 TEST(PpYoloe, NeedsSidesOfMultiplesOf32Pixels) {
-  PpYoloeSpec spec = published_spec();
+  PpYoloeSpec spec = published_yoloe_spec();
   spec.image_size = ImageSize(64, 100);
   EXPECT_EQ(get_error([&] { make_pp_yoloe(spec)->build(1, Mode::training); }, ExitCode::usage),
             "data.image_size: ppyoloe_plus_s needs multiples of 32 px, got 64x100");
