@@ -62,8 +62,8 @@ TEST(InstanceSegmentation, ListsTheObjectsThatAreLearnt) {
   InstanceSegmentation(TaskOptions{}).collate(batch);
   const auto boxes = batch.values<float>(tensor_names::object_boxes);
   EXPECT_EQ(std::vector<float>(boxes.begin(), boxes.begin() + 12),
-            (std::vector<float>{4, 0, 36, 32, 0, 0, 0, 0, 0, 0, 0, 0}))
-      << "no crowd";
+            (std::vector<float>{4, 0, 36, 32, 1, 1, 0, 0, 0, 0, 0, 0}))
+      << "no crowd; a row is that of a detection";
   const auto labels = batch.values<std::int32_t>("object_labels");
   EXPECT_EQ(std::vector<std::int32_t>(labels.begin(), labels.end()), (std::vector<std::int32_t>{2, 0, 0}));
   const auto ranges = batch.values<std::int32_t>(tensor_names::mask_ranges);
