@@ -9,6 +9,7 @@
 
 namespace ptrain {
 
+/// The name of a class: "white".
 std::string_view to_string(AmpClass amp_class);
 
 struct AmpOptions {

@@ -224,12 +224,12 @@ struct GpuReport {
 
 struct MemoryReport {
   std::int64_t planned_peak_bytes = 0;
-  std::optional<std::int64_t> optimizer_bytes;
   std::optional<std::int64_t> measured_peak_bytes;
+  std::optional<std::int64_t> optimizer_bytes = {};
 
   void describe(Fields& field) {
     field("planned_peak_bytes", planned_peak_bytes, "planned before the first step");
-    field("optimizer_bytes", optimizer_bytes, "part of it: the optimizer's moments on each rank");
+    field.maybe("optimizer_bytes", optimizer_bytes, "part of it: the optimizer's moments on each rank");
     field("measured_peak_bytes", measured_peak_bytes, "null: not measured");
   }
 };

@@ -214,16 +214,22 @@ def peer_command(options, case, precision, peer):
     return command + ["--compile", *(["--backend", peer] if peer == "zentorch" else ["--compile-mode", options.compile_mode])]
 
 
+def join(command):
+    """As a line for a shell."""
+    return shlex.join(str(part) for part in command)
+
+
 def make_suite(options, case, precision, config):
     """The suite that `ptrain bench` runs: a command for each contestant."""
-    cases = [{"name": "ptrain", "command": ptrain_command(options, case, precision, config), "metric": "report:{folder}/run/report.json"}]
+    cases = [{"name": "ptrain", "command": join(ptrain_command(options, case, precision, config)),
+              "metric": "report:{folder}/run/report.json"}]
     for peer in options.variants:
         command = peer_command(options, case, precision, peer)
         if command:
             preload = ["env", f"LD_PRELOAD={options.preload}"] if options.preload else []
-            cases.append({"name": peer, "command": [*preload, *command], "metric": "json:samples_per_second", "unit": "samples/s"})
-    for one in cases:
-        one["command"] = shlex.join(str(part) for part in one["command"])
+            kept = "{folder}/output.txt"  # ptrain bench keeps the output of runs that fail alone
+            cases.append({"name": peer, "command": f"{join([*preload, *command])} > {kept} && cat {kept}",
+                          "metric": "json:samples_per_second", "unit": "samples/s"})
     return {"name": f"{case.name}-{precision}", "cases": cases, "repeats": options.repeats,
             "timeout_seconds": options.limit or 7200, "steady": {"required": False}}
 
@@ -231,14 +237,14 @@ def make_suite(options, case, precision, config):
 def read_run(contestant, folder):
     """A run's figures as this file's results have them, or its error."""
     record = json.loads((folder / "record.json").read_text())
-    if record["outcome"] not in ("ok", "unstable"):
+    if record["status"] not in ("ok", "unstable"):
         return {"error": record["message"]}
     if contestant == "ptrain":
         data = json.loads((folder / "run/report.json").read_text())
         return {"samples_per_second": data["throughput"]["value"], "peak_bytes": data["memory"]["measured_peak_bytes"],
                 "planned_peak_bytes": data["memory"].get("planned_peak_bytes"),
                 "step_ms": data.get("latency_ms", {}).get("step")}
-    lines = [line for line in (folder / "log.txt").read_text().splitlines() if line.startswith("{")]
+    lines = [line for line in (folder / "output.txt").read_text().splitlines() if line.startswith("{")]
     data = json.loads(lines[-1])
     return {key: data[key] for key in ("samples_per_second", "peak_bytes", "baseline_bytes", "step_ms", "framework")}
 

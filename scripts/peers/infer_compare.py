@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 
-from compare import ROOT, describe_machine, run
+from compare import ROOT, describe_machine
 
 PEERS = ("torch", "onnxruntime", "openvino")
 PRECISIONS = ("fp32", "bf16", "int8")
@@ -86,6 +86,16 @@ class Peer:
     def close(self):
         self.process.communicate()
         self.complaints.close()
+
+
+def run(command):
+    """(stdout, error): error is None when the command succeeded, else the last lines that it wrote."""
+    try:
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=ROOT, check=False)
+    except OSError as error:  # program not found
+        return "", str(error)
+    lines = (done.stderr or done.stdout).splitlines()[-3:]
+    return done.stdout, None if done.returncode == 0 else f"exit code {done.returncode}: " + " | ".join(lines)
 
 
 def model_folder(folder, precision, batch):

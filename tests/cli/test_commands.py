@@ -77,13 +77,13 @@ class Commands(CommandTest):
         wall = self.records()[0]
         self.assertAlmostEqual(wall["measured"]["typical_step_ms"], 1e3 * wall["wall_seconds"])
         self.assertGreater(wall["measured"]["memory_bytes"], 1 << 20)
-        (self.folder / "speed.json").write_text('{"speed": 3}')
+        (self.folder / "program.py").write_text(PROGRAM + """open("speed.json", "w").write('{"speed": 3}')\n""")
         self.assertEqual(self.bench("--fresh", kind="fast", metric="json:speed.json#speed").returncode, 0)
         self.assertEqual(self.measured()[0]["throughput"], {"value": 3, "unit": "1/s", "samples": 1, "seconds": 1 / 3})
 
     def test_a_report_is_read_as_that_of_an_own_run(self):
         self.assertEqual(self.train("other", "-o", "train.steps=12").returncode, 0)
-        result = run("bench", "--command", "true", "--metric", f"report:{self.folder}/other/report.json", "--repeats", "1",
+        result = run("bench", "--command", f"touch {self.folder}/other/report.json", "--metric", f"report:{self.folder}/other/report.json", "--repeats", "1",
                      "--out", self.folder / "out", "--progress", "none")
         self.assertIn(result.returncode, (0, 1), result.stderr)  # 1: on a busy machine no run need be steady
         self.assertEqual(self.measured()[0]["throughput"]["unit"], "sequences/s")
@@ -166,7 +166,7 @@ class Faults(ProgramTest):
     def test_a_program_that_is_not_found_fails_its_case_alone(self):
         self.bench("--command", "echo x: 5", "--command", "no-such-program", "--metric", "x: ([0-9.]+)")
         outcomes = {(one["case"], one["status"]) for one in self.records()}
-        self.assertEqual(outcomes, {("echo x: 5", "ok"), ("no-such-program", "error")})
+        self.assertEqual(outcomes, {("command=echo x: 5", "ok"), ("command=no-such-program", "error")})
         message = next(one["message"] for one in self.records() if one["status"] == "error")
         self.assertIn("exit code 127", message)
 

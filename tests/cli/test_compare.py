@@ -251,7 +251,7 @@ class Compare(ProgramTest):
                      "train.test_delay_percent=200", "--budget", "60", "--out", self.folder / "live", "--json")
         self.assertEqual((self.verdict(result), result.returncode), ("SLOWER", 4), result.stderr)
         self.assertIn("new:  ", result.stderr)
-        self.assertRegex(result.stderr, r"(?m)^pair 1: base [\d.]+, new [\d.]+ sequences/s \(10th percentile of step times\); step time \+")
+        self.assertRegex(result.stderr, r"(?m)^pair \d+: base [\d.]+, new [\d.]+ sequences/s \(10th percentile of step times\); step time \+")
         recorded = run("compare", f"{self.folder}/live#base", f"{self.folder}/live#new", "--json")
         self.assertEqual(self.verdict(recorded), "SLOWER", recorded.stderr)
 

@@ -99,7 +99,7 @@ class Init(ProgramTest):
     def test_the_folder_that_one_is_in(self):
         photos = self.folder / "photos"
         for colour in COLOURS:
-            for i in range(4):
+            for i in range(12):
                 path = photos / "train" / colour / f"{i}.png"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(png(picture(colour, i)))

@@ -7,6 +7,7 @@
 #include "core/ops/detection/roi_align.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numbers>
 
 namespace ptrain {
@@ -73,13 +74,13 @@ class NodeTranslation {
 class DetectionTranslation : public NodeTranslation {
  protected:
   struct Limits {
-    float score, overlap, least_side, width, height;
+    float rank, overlap, least_side, width, height;
     std::int64_t per_image;
   };
   struct Candidates {
     std::int64_t count = 0;
-    std::string boxes, scores, labels;  // [N,T,4], [N,T], i64 [N,T]
-    std::string groups;                 // i64 [N,T]; a box suppresses others of its group
+    std::string boxes, ranks, labels;  // [N,T,4], [N,T], i64 [N,T]
+    std::string groups;                // i64 [N,T]; a box suppresses others of its group
     std::int64_t group_count = 0;
   };
   struct Detections {
@@ -93,6 +94,7 @@ class DetectionTranslation : public NodeTranslation {
 
   DetectionTranslation(const Node& node, Translation& t, const Limits& limits)
       : NodeTranslation(node, t), limits_(limits) {}
+  ~DetectionTranslation() = default;
 
   /// Boxes from deltas [N,X,4] over the weights, as decode_box() and clip_box() make them: [N,X,4].
   std::string decode(const std::string& deltas, const AnchorParts& from, const BoxWeights& weights) {
@@ -118,19 +120,22 @@ class DetectionTranslation : public NodeTranslation {
   Detections detect(const Candidates& from) {
     const std::int64_t found = std::min(from.count, limits_.per_image);
     const Top best = add_top("kept", suppress(from), found);
-    const std::string is_object = add("is_object", "Greater", {best.values, number(0)});
+    const std::string is_object = add("is_object", "Greater", {best.values, number(too_low())});
     const auto choose = [&](const char* part, const std::string& value, float otherwise) {
       return add(part, "Where", {unsqueeze("is_object", is_object, {2}), value, number(otherwise)});
     };
     const std::string labels = add("label", "GatherElements", {from.labels, best.indices}, {{"axis", one}});
     const std::string classes = cast("class", labels, OnnxType::f32);
-    std::string rows =
-        add("rows", "Concat",
-            {choose("box", gather("box", from.boxes, best.indices, 4), 0), unsqueeze("score", best.values, {2}),
-             choose("class", unsqueeze("class", classes, {2}), -1)},
-            {{"axis", std::int64_t{2}}});
+    std::string rows = add("rows", "Concat",
+                           {choose("box", gather("box", from.boxes, best.indices, 4), 0),
+                            choose("score", unsqueeze("score", score(best.values), {2}), 0),
+                            choose("class", unsqueeze("class", classes, {2}), -1)},
+                           {{"axis", std::int64_t{2}}});
     return {found == limits_.per_image ? rows : pad(rows, limits_.per_image - found), labels, is_object};
   }
+
+  /// The scores that ranks stand for.
+  virtual std::string score(const std::string& ranks) { return ranks; }
 
   std::string half(const std::string& x) { return add("half", "Mul", {x, number(0.5f)}); }
 
@@ -157,33 +162,33 @@ class DetectionTranslation : public NodeTranslation {
   }
   std::string clip(const std::string& x, float most) { return add("inside", "Clip", {x, number(0), number(most)}); }
 
-  /// Scores, too low for those of boxes with a side that is too short.
+  /// Ranks, too low for those of boxes with a side that is too short.
   std::string limit_sides(const Candidates& from) {
-    if (limits_.least_side <= 0) return from.scores;
+    if (limits_.least_side <= 0) return from.ranks;
     const std::string sides =
         add("sides", "Sub", {slice("far", from.boxes, 2, 4, 2), slice("near", from.boxes, 0, 2, 2)});
     const std::string shortest =
         add("shortest", "ReduceMin", {sides}, {{"axes", Ints{2}}, {"keepdims", std::int64_t{0}}});
     const std::string is_long = add("is_long", "GreaterOrEqual", {shortest, number(limits_.least_side)});
-    return add("scores_of_long", "Where", {is_long, from.scores, number(too_low())});
+    return add("ranks_of_long", "Where", {is_long, from.ranks, number(too_low())});
   }
-  float too_low() const { return limits_.score - 1; }
+  float too_low() const { return limits_.rank - std::max(1.0f, std::abs(limits_.rank)); }
 
-  /// The scores of the candidates that are kept, others 0: [N,T].
+  /// The ranks of the candidates that are kept, others too low: [N,T].
   std::string suppress(const Candidates& from) {
     Ints numbers;
     for (std::int64_t group = 0; group < from.group_count; ++group) numbers.push_back(group);
     const std::string each = to_.constant(name("groups"), {1, from.group_count, 1}, numbers);
     const std::string is_group = add("is_group", "Equal", {unsqueeze("groups", from.groups, {1}), each});
     const std::string by_group =
-        add("by_group", "Where", {is_group, unsqueeze("scores", limit_sides(from), {1}), number(too_low())});
+        add("by_group", "Where", {is_group, unsqueeze("ranks", limit_sides(from), {1}), number(too_low())});
     const std::string selected =
         add("selected", "NonMaxSuppression",
-            {from.boxes, by_group, integers({limits_.per_image}), number(limits_.overlap), number(limits_.score)});
+            {from.boxes, by_group, integers({limits_.per_image}), number(limits_.overlap), number(limits_.rank)});
     const std::string where =
         add("where", "Gather", {selected, integers({0, 2})}, {{"axis", one}});  // image, candidate
-    const std::string none = add("none", "Mul", {from.scores, number(0)});
-    return add("kept_scores", "ScatterND", {none, where, add("selected_scores", "GatherND", {from.scores, where})});
+    const std::string none = add("none", "Min", {from.ranks, number(too_low())});
+    return add("kept_ranks", "ScatterND", {none, where, add("selected_ranks", "GatherND", {from.ranks, where})});
   }
 
   /// Unused rows: zeros, of class -1.
@@ -201,12 +206,12 @@ class DetectionTranslation : public NodeTranslation {
 };
 
 /// Translates one detect_objects. A: anchors, K: classes.
-class ObjectTranslation : public DetectionTranslation {
+class ObjectTranslation final : public DetectionTranslation {
  public:
   ObjectTranslation(const Node& node, Translation& t, const DetectionAttributes& attributes)
       : DetectionTranslation(node, t,
-                             {attributes.score, attributes.overlap, attributes.least_side, attributes.width,
-                              attributes.height, attributes.per_image}),
+                             {find_least_logit(attributes.score), attributes.overlap, attributes.least_side,
+                              attributes.width, attributes.height, attributes.per_image}),
         attributes_(attributes),
         classes_(t.shape(node.inputs[DetectObjects::logits])[2]),
         logits_(t.name(node.inputs[DetectObjects::logits])),
@@ -224,6 +229,13 @@ class ObjectTranslation : public DetectionTranslation {
   }
 
  private:
+  /// Candidates are ranked by logits: logistic scores far below others would be equal to 0.
+  std::string score(const std::string& ranks) override { return add("scores", "Sigmoid", {ranks}); }
+  static float find_least_logit(float score) {
+    constexpr float any = -1e30f;
+    return score > 0 ? std::log(score / (1 - score)) : any;
+  }
+
   /// The best pairs of an anchor and a class of each level, all but their boxes. Returns their anchors, [N,T].
   std::string choose(Candidates& to) {
     OnnxGraph::Names logits, positions;
@@ -240,7 +252,7 @@ class ObjectTranslation : public DetectionTranslation {
     }
     const std::string position = add("position", "Concat", positions, {{"axis", one}});
     to.labels = add("labels", "Mod", {position, integers({classes_})});
-    to.scores = add("scores", "Sigmoid", {add("logit", "Concat", logits, {{"axis", one}})});
+    to.ranks = add("logit", "Concat", logits, {{"axis", one}});
     const bool by_class = attributes_.within == SuppressWithin::classes;
     to.groups = by_class ? to.labels : to_.constant(name("levels"), {1, to.count}, levels);
     to.group_count = by_class ? classes_ : attributes_.anchors.levels;
@@ -269,7 +281,7 @@ class ObjectTranslation : public DetectionTranslation {
 };
 
 /// Translates one detect_regions. R: regions, C: classes with the background.
-class RegionTranslation : public DetectionTranslation {
+class RegionTranslation final : public DetectionTranslation {
  public:
   RegionTranslation(const Node& node, Translation& t, const RegionDetectionAttributes& attributes)
       : DetectionTranslation(node, t,
@@ -292,7 +304,7 @@ class RegionTranslation : public DetectionTranslation {
     const std::string shares = add("shares", "Softmax", {logits_}, {{"axis", std::int64_t{2}}});
     const std::string pairs = reshape("pairs", slice("object_shares", shares, 1, classes_, 2), {0, -1});
     const Top best = add_top("candidates", pairs, to.count);
-    to.scores = best.values;
+    to.ranks = best.values;
     to.labels = to.groups = add("labels", "Mod", {best.indices, integers({objects})});
     to.group_count = objects;
     const std::string regions = add("regions", "Div", {best.indices, integers({objects})});

@@ -21,15 +21,15 @@ std::vector<Loss> Classification::add_losses(Graph& graph, Mode mode) const {
   const ValueId logits = require_output(graph, tensor_names::logits);
   const Shape shape = graph.desc(logits).shape;
   const Shape rows{shape[0]};
-  const auto [smoothing, mixed, weighted] = options(mode);
+  const TaskOptions chosen = options(mode);
   std::vector<ValueId> inputs{logits, graph.add_input(tensor_names::labels, {DType::i32, rows})};
-  if (mixed || weighted) inputs.insert(inputs.end(), {no_value, no_value});
-  if (mixed) {
+  if (chosen.mixed || chosen.weighted) inputs.insert(inputs.end(), {no_value, no_value});
+  if (chosen.mixed) {
     inputs[SoftmaxCrossEntropy::mixup_labels] = graph.add_input(tensor_names::mixup_labels, {DType::i32, rows});
     inputs[SoftmaxCrossEntropy::mixup_lambda] = graph.add_input(tensor_names::mixup_lambda, {DType::f32, Shape{1}});
   }
-  if (weighted) inputs.push_back(graph.add_input(tensor_names::class_weights, {DType::f32, Shape{shape[-1]}}));
-  const auto op = std::make_shared<SoftmaxCrossEntropy>(smoothing);
+  if (chosen.weighted) inputs.push_back(graph.add_input(tensor_names::class_weights, {DType::f32, Shape{shape[-1]}}));
+  const auto op = std::make_shared<SoftmaxCrossEntropy>(chosen.label_smoothing);
   return {{"cross_entropy", graph.add(tensor_names::loss, op, std::move(inputs))}};
 }
 

@@ -159,12 +159,10 @@ TEST_P(Conv2dCases, TrainAResidual) {
 }
 
 TEST_P(Conv2dCases, TrainABias) {
-  for (const Dtypes dtypes : {Dtypes{DType::f32, DType::f32},
-                              {DType::bf16, DType::bf16},
-                              {DType::bf16, DType::f32},
-                              {DType::f16, DType::f16}}) {
-    check_op(biased_case(GetParam(), dtypes, Activation::none));
-    check_op(biased_case(GetParam(), dtypes, Activation::relu));
+  check_op(biased_case(GetParam(), {DType::f32, DType::f32}, Activation::none));
+  check_op(biased_case(GetParam(), {DType::bf16, DType::f32}, Activation::none));
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    check_op(biased_case(GetParam(), {dtype, dtype}, Activation::relu));
   }
 }
 

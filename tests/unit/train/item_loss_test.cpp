@@ -10,7 +10,7 @@
 #include <functional>
 
 namespace ptrain {
-namespace {
+namespace item_loss_test {
 
 // Two sessions of two items and one drawn item each. The last next item is padding; items 1 and 3 occur twice.
 constexpr std::int64_t sessions = 2, length = 2, drawn = 1, rows = sessions * length, count = rows + sessions * drawn;
@@ -125,5 +125,5 @@ TEST(ItemLoss, IsBprMaxWithItsRegularization) {
   EXPECT_NEAR(compute(options), expect(bpr_max), 1e-5);
 }
 
-}  // namespace
+}  // namespace item_loss_test
 }  // namespace ptrain
