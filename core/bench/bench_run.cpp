@@ -36,7 +36,7 @@ std::vector<std::string> make_arguments(const BenchRun& run) {
 
 /// Of a command that ended; a metric that it did not print fails this run, not the sweep.
 void set_command_outcome(RunRecord& record, const BenchRun& run, const BenchCommand& command,
-                         const std::string& file_before, const ChildResult& child) {
+                         const FileIdentity& file_before, const ChildResult& child) {
   if (child.code != 0) {
     record.message = fmt::format("exit code {}: {}", child.code, find_last_line(run.folder / "log.txt"));
     return;
@@ -50,7 +50,7 @@ void set_command_outcome(RunRecord& record, const BenchRun& run, const BenchComm
 }
 
 void set_outcome(RunRecord& record, const ChildResult& child, const BenchRun& run, const BenchCommand& command,
-                 const std::string& file_before) {
+                 const FileIdentity& file_before) {
   record.exit_code = child.code;
   record.wall_seconds = child.seconds;
   if (child.end == ChildResult::End::timed_out) {
@@ -118,7 +118,7 @@ std::optional<RunRecord> run_once(const BenchProgram& program, const BenchRun& r
   const fs::path log = run.folder / "log.txt";
   const bool own = run.command.text.empty();
   const BenchCommand command = fill_run_placeholders(run.command, record, run.folder);
-  const std::string file_before = describe_metric_file(command);
+  const FileIdentity file_before = identify_metric_file(command);
   const ChildResult child = run_child(own ? program.path : "/bin/sh",
                                       own ? make_arguments(run) : std::vector<std::string>{"-c", command.text}, log,
                                       run.timeout_seconds, stopped, run.environment, run.command.folder);

@@ -9,8 +9,6 @@
 #include "core/report/json_file.h"
 #include "core/report/metrics_line.h"
 
-#include <sys/stat.h>
-
 #include <array>
 #include <numeric>
 #include <optional>
@@ -115,18 +113,16 @@ void check_command(const BenchCommand& command, const std::string& where) {
   }
 }
 
-std::string describe_metric_file(const BenchCommand& command) {
+FileIdentity identify_metric_file(const BenchCommand& command) {
   const CommandMetric metric = parse_command_metric(command.metric, "metric");
-  struct stat found {};
-  if (metric.file.empty() || ::stat((command.folder / metric.file).c_str(), &found) != 0) return {};
-  return fmt::format("{} {} {}.{:09}", found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+  return metric.file.empty() ? FileIdentity{} : identify_file(command.folder / metric.file);
 }
 
 void set_command_figures(RunRecord& record, const BenchCommand& command, const SteadyRule& rule, const fs::path& folder,
-                         const fs::path& output, const std::string& file_before) {
+                         const fs::path& output, const FileIdentity& file_before) {
   CommandMetric metric = parse_command_metric(command.metric, "metric");
   if (!metric.file.empty()) metric.file = command.folder / metric.file;
-  if (!file_before.empty() && describe_metric_file(command) == file_before) {
+  if (file_before != FileIdentity{} && identify_file(metric.file) == file_before) {
     fail("{}: is as before: the command did not write it", metric.file.string());
   }
   if (metric.source == CommandMetric::Source::report) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/analysis/run_record.h"
+#include "core/io/file_identity.h"
 
 #include <filesystem>
 #include <string>
@@ -27,14 +28,14 @@ BenchCommand fill_run_placeholders(const BenchCommand& command, const RunRecord&
 /// Sets outcome and figures of a run of `command` that ended well, from its `output` and record.wall_seconds. A rate
 /// counts as steps of one sample. Eight figures or more are steps, whose warm-up is found as an own run's; of fewer the
 /// last counts, since programs print the total last. Copies a report, or writes the steps' times, into `folder`.
-/// `file_before` is describe_metric_file() before the run. Throws Error{failed} where there is no figure, or the file
+/// `file_before` is identify_metric_file() before the run. Throws Error{failed} where there is no figure, or the file
 /// is an older run's.
 void set_command_figures(RunRecord& record, const BenchCommand& command, const SteadyRule& rule,
                          const std::filesystem::path& folder, const std::filesystem::path& output,
-                         const std::string& file_before);
+                         const FileIdentity& file_before);
 
-/// A text that changes when the file that the command writes its metric to does; empty where there is none.
-std::string describe_metric_file(const BenchCommand& command);
+/// The file that the command writes its metric to; an empty one where there is none.
+FileIdentity identify_metric_file(const BenchCommand& command);
 
 /// Sets outcome and figures of a run that left a report and perhaps metrics in `folder`.
 void set_report_figures(RunRecord& record, const SteadyRule& rule, const std::filesystem::path& folder);

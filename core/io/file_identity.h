@@ -27,5 +27,7 @@ struct FileIdentity {
 
 /// The identity of an open file.
 FileIdentity identify_file(int descriptor);
+/// Of the file at a path; an empty one where there is none.
+FileIdentity identify_file(const std::filesystem::path& path);
 
 }  // namespace ptrain

@@ -114,3 +114,19 @@ class TrainedModels(unittest.TestCase):
                          "--max-drop", "100", "--speed-seconds", "0")
             self.assertEqual(result.returncode, 0, result.stderr)
         return out
+
+
+def open_onnx(test, folder):
+    """NumPy, and ONNX Runtime's session of a model that is exported into the test's folder and checked; the test is
+    skipped where they are missing."""
+    try:
+        import numpy
+        import onnx
+        import onnxruntime
+    except ImportError as error:
+        test.skipTest(f"pip install onnx onnxruntime: {error}")
+    exported = run("export", folder, "--out", test.folder, "--format", "onnx")
+    test.assertEqual(exported.returncode, 0, exported.stderr)
+    path = test.folder / "model.onnx"
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    return numpy, onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -19,13 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds update_interval{500};
-
-/// Changes when the file does; empty without one.
-std::string describe_state(const fs::path& file) {
-  struct stat found {};
-  if (::stat(file.c_str(), &found) != 0) return {};
-  return fmt::format("{} {} {}.{:09}", found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
-}
 
 std::string join(const RunSite::Place& place) { return fmt::format("{}", fmt::join(place, "/")); }
 
@@ -53,9 +45,9 @@ std::string sweeps_section(const std::vector<std::string>& sweeps) {
 
 bool RunSite::Run::update() {
   const bool is_running = FolderLock::is_held(folder_);
-  const std::string report = is_running ? std::string{} : describe_state(folder_ / run_files::report);
-  const std::string state = fmt::format("{}, {}, {}", is_running, report, describe_state(folder_ / run_files::start));
-  has_report_ = !report.empty();
+  const FileIdentity report = is_running ? FileIdentity{} : identify_file(folder_ / run_files::report);
+  const State state{is_running, report, identify_file(folder_ / run_files::start)};
+  has_report_ = report != FileIdentity{};
   MetricsTail::News news;
   if (!has_report_) {
     news = tail_.read();

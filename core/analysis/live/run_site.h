@@ -3,6 +3,7 @@
 
 #include "core/analysis/html/page.h"
 #include "core/analysis/run_list.h"
+#include "core/io/file_identity.h"
 #include "core/io/run_files.h"
 #include "core/report/metrics_tail.h"
 
@@ -51,11 +52,17 @@ class RunSite {
     std::uint64_t version = 0;
 
    private:
+    struct State {
+      bool is_running = false;
+      FileIdentity report, start;
+      bool operator==(const State&) const = default;
+    };
+
     std::filesystem::path folder_;
     MetricsTail tail_;
     RunProgress progress_;
     RunOverview overview_;
-    std::string seen_;  // state of lock, report and start when it was last read
+    std::optional<State> seen_;  // when it was last read
     bool has_report_ = false;
   };
   using Clock = std::chrono::steady_clock;

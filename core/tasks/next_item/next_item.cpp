@@ -120,6 +120,9 @@ std::vector<Loss> NextItem::add_losses(Graph& graph, Mode mode) const {
 
 void NextItem::collate(Batch& batch) const {
   LanguageModel::collate(batch);
+  const bool has_candidates =
+      batch.has(tensor_names::sampled_items) || options(Mode::training).item_loss != ItemLoss::cross_entropy;
+  if (!has_candidates) return;
   const std::int64_t length = batch.at(tensor_names::ids).row_count();
   if (!batch.has(own_candidates)) batch.add({own_candidates, DType::i32, Shape{length}});
   for (std::int64_t row = 0; row < batch.rows(); ++row) {

@@ -13,7 +13,7 @@ class NextItem final : public LanguageModel {
   /// In training with candidates, of which logits [N, S, C] are: that the next item is the most probable one of them
   /// and itself, by cross entropy; or ranks before them, by BPR's mean over them or BPR-max (GRU4Rec's).
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
-  /// Adds where each next item is among the candidates.
+  /// Adds where each next item is among the candidates, where there are some.
   void collate(Batch& batch) const override;
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;

@@ -11,7 +11,7 @@ from ctypes import c_uint8
 from program import ProgramTest, run
 from test_api import library
 from test_serve import Server
-from trained import train_for
+from trained import open_onnx, train_for
 
 from ptrain import FLOAT32, UINT8, Model
 
@@ -116,16 +116,7 @@ class Detection(ProgramTest):
             self.assertEqual(metrics[name]["value"], None if value < 0 else float(value), name)
 
     def test_onnx_runtime_finds_the_same_objects(self):
-        try:
-            import numpy
-            import onnx
-            import onnxruntime
-        except ImportError as error:
-            self.skipTest(f"pip install onnx onnxruntime: {error}")
-        exported = run("export", self.own, "--out", self.folder, "--format", "onnx")
-        self.assertEqual(exported.returncode, 0, exported.stderr)
-        path = self.folder / "model.onnx"
-        onnx.checker.check_model(onnx.load(path), full_check=True)
+        numpy, session = open_onnx(self, self.own)
         colours = [lambda x, y: ((7 * x) % 256, (5 * y) % 256, 90), lambda x, y: (104, 104, 104),  # nothing on it
                    lambda x, y: (128, 210, 40) if 10 <= x < 30 and 20 <= y < 40 else (104, 104, 104)]
         files = [self.folder / f"{number}.bmp" for number in range(len(colours))]
@@ -136,7 +127,6 @@ class Detection(ProgramTest):
         expected = [json.loads(line)["objects"] for line in asked.stdout.splitlines()]
         self.assertGreater(len(expected[0]), 2)
         pixels = numpy.array([[[colour(x, y) for x in range(SIDE)] for y in range(SIDE)] for colour in colours], numpy.uint8)
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         for count in (len(colours), 1):
             found, = session.run(None, {"images": pixels[:count]})
             self.assertEqual(found.shape, (count, 300, 6))

@@ -11,7 +11,7 @@ from models.test_detection import square
 from program import ProgramTest, run
 from test_api import library
 from test_serve import Server
-from trained import train_for
+from trained import open_onnx, train_for
 
 from ptrain import FLOAT32, UINT8, Model
 
@@ -48,17 +48,7 @@ class InstanceSegmentation(ProgramTest):
         self.assertEqual(outputs["mask_probabilities"]["data"], list(found))
 
     def test_onnx_runtime_finds_the_same_objects_and_masks(self):
-        try:
-            import numpy
-            import onnx
-            import onnxruntime
-        except ImportError as error:
-            self.skipTest(f"pip install onnx onnxruntime: {error}")
-        exported = run("export", self.own, "--out", self.folder, "--format", "onnx")
-        self.assertEqual(exported.returncode, 0, exported.stderr)
-        path = self.folder / "model.onnx"
-        onnx.checker.check_model(onnx.load(path), full_check=True)
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        numpy, session = open_onnx(self, self.own)
         self.assertEqual([one.name for one in session.get_inputs()], ["images"])
         pixels = numpy.full((3, SIDE, SIDE, 3), 104, numpy.uint8)
         pixels[0] = [[((7 * x) % 256, (5 * y) % 256, 90) for x in range(SIDE)] for y in range(SIDE)]
