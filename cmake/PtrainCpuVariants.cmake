@@ -1,19 +1,28 @@
 # Builds that are not for one machine hold the CPU backend in variants, one for each instruction set that own kernels pay
 # with; core/cpu/variants.cpp takes the best that the processor has. oneDNN makes its code when it runs, and has none.
 
-# ptrain_cpu_together(TARGET): of core/cpu's sources those that only call oneDNN, and those of a few plain loops, are
-# compiled at once; each of the others takes its time.
+# ptrain_cpu_together(TARGET): of core/cpu's sources those whose headers take longer to compile than they do are compiled
+# together with their neighbours: those that only call oneDNN, and those of a few loops. Each of the others takes its time.
 function(ptrain_cpu_together target)
   set(cpu ${CMAKE_SOURCE_DIR}/core/cpu)
-  set(conv2d ${cpu}/kernels/conv2d)
-  file(GLOB callers CONFIGURE_DEPENDS ${cpu}/onednn/*.cpp ${conv2d}/conv2d.cpp ${conv2d}/conv2d_grad_[iw]*.cpp
-    ${conv2d}/convolution.cpp ${cpu}/kernels/linear/linear*.cpp ${cpu}/kernels/quantization/quantized_*.cpp)
+  set(kernels ${cpu}/kernels)
+  set(conv2d ${kernels}/conv2d)
+  file(GLOB onednn CONFIGURE_DEPENDS ${cpu}/onednn/*.cpp ${conv2d}/conv2d.cpp ${conv2d}/conv2d_grad_[iw]*.cpp
+    ${conv2d}/convolution.cpp ${kernels}/linear/linear*.cpp ${kernels}/quantization/quantized_*.cpp)
   file(GLOB plain CONFIGURE_DEPENDS ${cpu}/cpu_backend.cpp ${cpu}/host_memory.cpp ${cpu}/implementation_search.cpp
-    ${cpu}/registry.cpp
-    ${cpu}/kernels/loss_*.cpp ${cpu}/kernels/sparse_*.cpp ${cpu}/kernels/embedding*.cpp ${cpu}/kernels/gather_token.cpp
-    ${cpu}/kernels/*_error.cpp ${cpu}/kernels/concat.cpp ${cpu}/kernels/moving_average.cpp ${cpu}/kernels/accumulate.cpp)
-  set_source_files_properties(${callers} PROPERTIES UNITY_GROUP onednn)
-  set_source_files_properties(${plain} PROPERTIES UNITY_GROUP plain)
+    ${cpu}/cpu_kernel_registry.cpp ${cpu}/simd/*.cpp
+    ${kernels}/loss_*.cpp ${kernels}/sparse_*.cpp ${kernels}/embedding*.cpp ${kernels}/gather_token.cpp
+    ${kernels}/*_error.cpp ${kernels}/concat.cpp ${kernels}/moving_average.cpp ${kernels}/accumulate.cpp)
+  file(GLOB detection CONFIGURE_DEPENDS ${kernels}/detection/*.cpp)
+  file(GLOB tensor CONFIGURE_DEPENDS ${kernels}/tensor/*.cpp)
+  file(GLOB images CONFIGURE_DEPENDS ${kernels}/*pool*.cpp ${kernels}/*image*.cpp ${kernels}/*_channels.cpp
+    ${kernels}/resize_*.cpp)
+  file(GLOB text CONFIGURE_DEPENDS ${kernels}/*_cross_entropy.cpp ${kernels}/rotary_embedding.cpp
+    ${kernels}/swiglu.cpp ${kernels}/layer_scale.cpp ${kernels}/optimizer_update.cpp ${kernels}/muon_update.cpp
+    ${kernels}/grad_norm.cpp)
+  foreach(group IN ITEMS onednn plain detection tensor images text)
+    set_source_files_properties(${${group}} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PTRAIN_UNITY} UNITY_BUILD_MODE GROUP)
 endfunction()
 

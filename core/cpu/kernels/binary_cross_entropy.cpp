@@ -9,7 +9,7 @@ namespace ptrain::cpu {
 namespace {
 
 /// Number of rows that count; 1 if none does.
-double count_rows(const std::int32_t* labels, std::int64_t rows) {
+double count_labelled_rows(const std::int32_t* labels, std::int64_t rows) {
   const auto ignored = std::count(labels, labels + rows, ignored_label);
   return static_cast<double>(std::max<std::ptrdiff_t>(1, rows - ignored));
 }
@@ -32,7 +32,7 @@ class BinaryCrossEntropyKernel final : public Kernel {
         sum += static_cast<double>(loss);
       }
     });
-    *static_cast<float*>(args.outputs[0]) = static_cast<float>(sum / count_rows(labels, rows));
+    *static_cast<float*>(args.outputs[0]) = static_cast<float>(sum / count_labelled_rows(labels, rows));
   }
 
  private:
@@ -50,7 +50,7 @@ class BinaryCrossEntropyGradKernel final : public Kernel {
     const auto* labels = static_cast<const std::int32_t*>(args.inputs[BinaryCrossEntropyGrad::labels]);
     const std::int64_t rows = logits_.shape[0];
     const float dloss = *static_cast<const float*>(args.inputs[BinaryCrossEntropyGrad::dloss]);
-    const float scale = dloss / static_cast<float>(count_rows(labels, rows));
+    const float scale = dloss / static_cast<float>(count_labelled_rows(labels, rows));
     visit_floating(logits_.dtype, [&](auto zero) {
       using T = decltype(zero);
       const auto* logits = static_cast<const T*>(args.inputs[BinaryCrossEntropyGrad::logits]);

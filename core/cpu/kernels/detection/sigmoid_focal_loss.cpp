@@ -11,8 +11,8 @@
 namespace ptrain::cpu {
 namespace {
 
-struct Rows {
-  explicit Rows(const TensorDesc& logits)
+struct ClassRows {
+  explicit ClassRows(const TensorDesc& logits)
       : dtype(logits.dtype), classes(logits.shape[-1]), count(logits.count() / logits.shape[-1]) {}
 
   DType dtype;
@@ -20,7 +20,7 @@ struct Rows {
 };
 
 /// Whether `label` is one of the classes.
-bool has_class(std::int32_t label, const Rows& rows) { return label >= 0 && label < rows.classes; }
+bool has_class(std::int32_t label, const ClassRows& rows) { return label >= 0 && label < rows.classes; }
 
 /// What rows have besides their logits; the latter two are null where all weigh 1, and where no row has a score.
 struct RowTargets {
@@ -83,7 +83,7 @@ class SigmoidFocalLossKernel final : public Kernel {
     return sum - (1 - alpha_) * focal_loss(own) + right;
   }
 
-  Rows rows_;
+  ClassRows rows_;
   float alpha_;
   std::vector<double> sums_;
 };
@@ -130,7 +130,7 @@ class SigmoidFocalLossGradKernel final : public Kernel {
         T(scale * (is_scored ? scored_loss_gradient(own, targets.scores[r]) : -alpha_ * focal_loss_gradient(-own)));
   }
 
-  Rows rows_;
+  ClassRows rows_;
   float alpha_;
 };
 
