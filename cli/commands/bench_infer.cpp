@@ -89,7 +89,7 @@ DecodingRates find_rates(Backend& backend, const DeployOptions& options) {
   const DeviceRates rates = cached_device_rates(backend, options.kernels);
   const bool low = options.amp.level != AmpLevel::O0;
   const PrecisionRates& precision = !low ? rates.fp32 : options.amp.dtype == DType::bf16 ? rates.bf16 : rates.fp16;
-  return {rates.memory_bandwidth, precision.product};
+  return {rates.memory_bandwidth, precision.product, rates.int8.product};
 }
 
 /// A language model's speed, with one text at once unless --batch says otherwise.

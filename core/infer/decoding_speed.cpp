@@ -16,7 +16,9 @@ void DecodingBound::describe(Fields& field) {
   field("cache_bytes", cache_bytes, "bytes of keys and values that a step reads, on average");
   field("flops", flops, "operations of a step");
   field("bytes_per_second", bytes_per_second, "measured memory bandwidth; null: not known");
-  field("flops_per_second", flops_per_second, "measured rate of matrix products at this precision; null: not known");
+  field("flops_per_second", flops_per_second,
+        "measured rate of matrix products at this precision, of weights in blocks at that of 8-bit integers; null: not "
+        "known");
   field("tokens_per_second", tokens_per_second, "speed at which the slower of the two would be all that counts");
 }
 
@@ -43,10 +45,23 @@ void DecodingReport::describe(Fields& field) {
 
 namespace {
 
+/// The rate of a step's arithmetic, where each part has its own.
+std::optional<double> mean_rate(const Graph& graph, double flops, const DecodingRates& rates) {
+  double integers = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->type() == "block_linear") {
+      integers += node.op->cost(graph.input_descs(node), graph.output_descs(node)).flops;
+    }
+  }
+  if (integers == 0) return rates.flops_per_second;
+  if (!rates.integers_per_second || !rates.flops_per_second) return std::nullopt;
+  return flops / (integers / *rates.integers_per_second + (flops - integers) / *rates.flops_per_second);
+}
+
 /// The step that the decoder ran last, for texts of `length` tokens.
 DecodingBound bound_step(DeployedModel& model, double length, std::int64_t tokens, const DecodingRates& rates) {
   const Graph& graph = model.last_plan().graph();
-  DecodingBound bound{.bytes_per_second = rates.bytes_per_second, .flops_per_second = rates.flops_per_second};
+  DecodingBound bound{.bytes_per_second = rates.bytes_per_second};
   constexpr std::array<std::string_view, 3> lookups{"embedding", "bert_embedding", "block_embedding"};  // of few rows
   std::set<ValueId> counted;
   for (const Node& node : graph.nodes()) {
@@ -61,9 +76,10 @@ DecodingBound bound_step(DeployedModel& model, double length, std::int64_t token
     bound.cache_bytes += 2 * static_cast<double>(keys.bytes()) * length / static_cast<double>(keys.shape[2]);
   }
   bound.flops = step_cost(graph).flops;
-  if (!rates.bytes_per_second || !rates.flops_per_second) return bound;
+  bound.flops_per_second = mean_rate(graph, bound.flops, rates);
+  if (!rates.bytes_per_second || !bound.flops_per_second) return bound;
   const double seconds = std::max((bound.weight_bytes + bound.cache_bytes) / *rates.bytes_per_second,
-                                  bound.flops / *rates.flops_per_second);
+                                  bound.flops / *bound.flops_per_second);
   bound.tokens_per_second = static_cast<double>(tokens) / seconds;
   return bound;
 }

@@ -19,6 +19,7 @@ struct DecodingSpeedOptions {
 /// What the device can do; absent: not known.
 struct DecodingRates {
   std::optional<double> bytes_per_second, flops_per_second;
+  std::optional<double> integers_per_second;  // operations of products with weights in blocks
 };
 
 /// The least time of a step: its weights and caches are read once, and its arithmetic is done.

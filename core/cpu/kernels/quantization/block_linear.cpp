@@ -1,5 +1,6 @@
-// One product serves one row and many: its integers are exact and each element is added up in one order, so that a
-// text's values do not depend on the texts beside it.
+// Eight rows of weights at a time, with four adjacent elements of each in a register, so that a lane adds up one
+// element of y. One product serves one row of x and many: a block's integers are exact, and blocks are added in their
+// order, so that a text's values do not depend on the texts beside it.
 #include "core/ops/quantization/block_linear.h"
 
 #include "core/base/parallel.h"
@@ -13,13 +14,11 @@
 namespace ptrain::cpu {
 namespace {
 
-constexpr int width = block_elements;
-constexpr int sum_lanes = 8;  // of a block's products, four in each
+constexpr int panel_rows = 8;  // of weights
+constexpr int words = block_elements / 4;
 
-using Unsigned = Register<std::uint8_t, width>;
-using Signed = Register<std::int8_t, width>;
-using Integers = Register<std::int32_t, sum_lanes>;
-using Floats = Register<float, sum_lanes>;
+using Words = Register<std::int32_t, panel_rows>;  // each of four bytes
+using Floats = Register<float, panel_rows>;
 
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
 constexpr const char* instructions = "vnni";
@@ -29,111 +28,139 @@ constexpr const char* instructions = "avx2";
 constexpr const char* instructions = "plain";
 #endif
 
-PTRAIN_INLINE Floats splat_sums(float value) { return value - Floats{}; }
-/// The same, but the compiler does not know that lanes are equal: it would multiply one and spread the product, which
-/// takes longer than to multiply all.
-PTRAIN_INLINE Floats splat_weights(float value) {
-  Floats lanes_of_one = splat_sums(value);
-#ifdef __AVX__
-  asm("" : "+x"(lanes_of_one));
-#endif
-  return lanes_of_one;
+PTRAIN_INLINE Floats splat_panel(float value) { return value - Floats{}; }
+
+/// Four adjacent bytes in every lane.
+PTRAIN_INLINE Words splat_word(const std::int8_t* from) {
+  std::int32_t word;
+  memcpy(&word, from, sizeof word);
+  return word - Words{};
 }
 
-/// Sums of four products each, exact for a within 128: pairs of products fit into 16 bits.
-PTRAIN_INLINE Integers multiply_fours(Unsigned a, Signed b) {
-#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
-  return reinterpret_cast<Integers>(
-      _mm256_dpbusd_epi32(_mm256_setzero_si256(), reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b)));
-#elif defined(__AVX2__)
-  const __m256i pairs = _mm256_maddubs_epi16(reinterpret_cast<__m256i>(a), reinterpret_cast<__m256i>(b));
-  return reinterpret_cast<Integers>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-#else
-  Integers sums{};
-  for (int i = 0; i < width; ++i) sums[i / 4] += static_cast<int>(a[i]) * static_cast<int>(b[i]);
-  return sums;
-#endif
-}
-
-/// `x` with the signs of `w`, where that is not 0; and the magnitudes of `w`.
-PTRAIN_INLINE Signed take_signs(Signed x, Signed w) {
-#ifdef __AVX2__
-  return reinterpret_cast<Signed>(_mm256_sign_epi8(reinterpret_cast<__m256i>(x), reinterpret_cast<__m256i>(w)));
-#else
-  return w < 0 ? -x : x;
-#endif
-}
-PTRAIN_INLINE Unsigned take_magnitudes(Signed w) {
-#ifdef __AVX2__
-  return reinterpret_cast<Unsigned>(_mm256_abs_epi8(reinterpret_cast<__m256i>(w)));
-#else
-  return reinterpret_cast<Unsigned>(w < 0 ? -w : w);
-#endif
-}
-
-PTRAIN_INLINE float load_half(const std::byte* from) {
-  std::uint16_t bits;
-  memcpy(&bits, from, sizeof bits);
+/// The f16 at an offset of each row.
+PTRAIN_INLINE Floats load_halves(const std::byte* const (&rows)[panel_rows], std::int64_t offset) {
+  std::uint16_t bits[panel_rows];
+  for (int i = 0; i < panel_rows; ++i) memcpy(&bits[i], rows[i] + offset, sizeof bits[i]);
 #ifdef __F16C__
-  return _cvtsh_ss(bits);
+  const Register<std::uint16_t, panel_rows> packed{bits[0], bits[1], bits[2], bits[3],
+                                                   bits[4], bits[5], bits[6], bits[7]};
+  return reinterpret_cast<Floats>(_mm256_cvtph_ps(reinterpret_cast<__m128i>(packed)));
 #else
-  f16 value;
-  value.bits = bits;
-  return static_cast<float>(value);
-#endif
-}
-
-/// Sixteen bytes' low halves, then their high ones.
-PTRAIN_INLINE Unsigned load_fours(const std::byte* from) {
-#ifdef __AVX2__
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(bytes), _mm_srli_epi16(bytes, 4), 1);
-  return reinterpret_cast<Unsigned>(_mm256_and_si256(both, _mm256_set1_epi8(15)));
-#else
-  Unsigned fours;
-  for (int i = 0; i < width; ++i) {
-    const unsigned two = std::to_integer<unsigned>(from[i % (width / 2)]);
-    fours[i] = static_cast<std::uint8_t>(i < width / 2 ? two & 15 : two >> 4);
+  Floats values;
+  for (int i = 0; i < panel_rows; ++i) {
+    f16 value;
+    value.bits = bits[i];
+    values[i] = static_cast<float>(value);
   }
-  return fours;
+  return values;
 #endif
 }
 
-/// The values of a block of weights: scale * integers + least.
-template <BlockFormat format>
-struct WeightBlock {
-  static constexpr bool has_least = format != BlockFormat::q8_0;
+/// to[i] = word i of the four at an offset of each row.
+PTRAIN_INLINE void transpose_words(const std::byte* const (&rows)[panel_rows], std::int64_t offset, Words* to) {
+  constexpr int fours = 4;
+  Words two[fours];  // rows i and i + 4
+  for (int i = 0; i < fours; ++i) {
+    Register<std::int32_t, fours> first, second;
+    memcpy(&first, rows[i] + offset, sizeof first);
+    memcpy(&second, rows[i + fours] + offset, sizeof second);
+    two[i] = __builtin_shufflevector(first, second, 0, 1, 2, 3, 4, 5, 6, 7);
+  }
+  const Words low01 = __builtin_shufflevector(two[0], two[1], 0, 8, 1, 9, 4, 12, 5, 13);
+  const Words low23 = __builtin_shufflevector(two[2], two[3], 0, 8, 1, 9, 4, 12, 5, 13);
+  const Words high01 = __builtin_shufflevector(two[0], two[1], 2, 10, 3, 11, 6, 14, 7, 15);
+  const Words high23 = __builtin_shufflevector(two[2], two[3], 2, 10, 3, 11, 6, 14, 7, 15);
+  to[0] = __builtin_shufflevector(low01, low23, 0, 1, 8, 9, 4, 5, 12, 13);
+  to[1] = __builtin_shufflevector(low01, low23, 2, 3, 10, 11, 6, 7, 14, 15);
+  to[2] = __builtin_shufflevector(high01, high23, 0, 1, 8, 9, 4, 5, 12, 13);
+  to[3] = __builtin_shufflevector(high01, high23, 2, 3, 10, 11, 6, 7, 14, 15);
+}
 
-  PTRAIN_INLINE explicit WeightBlock(const std::byte* block) {
-    const float factor = load_half(block);
-    scale = splat_weights(factor);
-    if constexpr (format == BlockFormat::q8_0) {
-      memcpy(&integers, block + 2, sizeof integers);
-      magnitudes = take_magnitudes(integers);
+/// A block of each of eight rows of weights, whose values are scale * integers + least.
+template <BlockFormat format>
+struct PanelBlock {
+  static constexpr bool is_signed = format == BlockFormat::q8_0, has_least = !is_signed;
+
+  PTRAIN_INLINE void load(const std::byte* const (&rows)[panel_rows], std::int64_t block) {
+    const std::int64_t offset = block * block_bytes(format);
+    scales = load_halves(rows, offset);
+    if constexpr (is_signed) {
+      transpose_words(rows, offset + 2, integers);
+      transpose_words(rows, offset + 2 + block_elements / 2, integers + words / 2);
     } else {
-      least = splat_weights(format == BlockFormat::q4_0 ? -8 * factor : load_half(block + 2));
-      magnitudes = load_fours(block + block_bytes(format) - width / 2);
+      least = format == BlockFormat::q4_0 ? -8 * scales : load_halves(rows, offset + 2);
+      transpose_words(rows, offset + block_bytes(format) - block_elements / 2, integers);
+      for (int i = 0; i < words / 2; ++i) {
+        integers[i + words / 2] = (integers[i] >> 4) & 0x0f0f0f0f;
+        integers[i] &= 0x0f0f0f0f;
+      }
     }
   }
 
-  PTRAIN_INLINE Integers multiply(Signed x) const {
-    if constexpr (format == BlockFormat::q8_0) return multiply_fours(magnitudes, take_signs(x, integers));
-    return multiply_fours(magnitudes, x);
-  }
-
-  Signed integers;      // of q8_0
-  Unsigned magnitudes;  // the integers themselves, where they have no sign
-  Floats scale, least;
+  Words integers[words];
+  Floats scales, least;
 };
 
-/// Rows of x as integers with a scale for each block, and an eighth of the sum of each block's values.
+/// Exact sums of a block's products of weights and x, whose magnitudes are up to 127: signed weights lend theirs to x.
+template <bool is_signed>
+class ProductSums {
+ public:
+#if defined(__AVX2__)
+  PTRAIN_INLINE void add(Words w, Words x) {
+    const auto weights = reinterpret_cast<__m256i>(w), values = reinterpret_cast<__m256i>(x);
+    if constexpr (is_signed) {
+      add_unsigned(_mm256_abs_epi8(weights), _mm256_sign_epi8(values, weights));
+    } else {
+      add_unsigned(weights, values);
+    }
+  }
+#else
+  PTRAIN_INLINE void add(Words w, Words x) {
+    const auto weights = reinterpret_cast<Bytes>(w), values = reinterpret_cast<Bytes>(x);
+    for (int i = 0; i < panel_rows * 4; ++i) sums_[i / 4] += static_cast<int>(weights[i]) * static_cast<int>(values[i]);
+  }
+#endif
+
+  PTRAIN_INLINE Floats get() const {
+#if defined(__AVX2__) && !(defined(__AVX512VNNI__) && defined(__AVX512VL__))
+    if constexpr (!is_signed) return __builtin_convertvector(add_pairs(reinterpret_cast<__m256i>(sums_)), Floats);
+#endif
+    return __builtin_convertvector(sums_, Floats);
+  }
+
+ private:
+  using Bytes = Register<std::int8_t, panel_rows * 4>;
+
+#if defined(__AVX512VNNI__) && defined(__AVX512VL__)
+  PTRAIN_INLINE void add_unsigned(__m256i w, __m256i x) {
+    sums_ = reinterpret_cast<Words>(_mm256_dpbusd_epi32(reinterpret_cast<__m256i>(sums_), w, x));
+  }
+#elif defined(__AVX2__)
+  PTRAIN_INLINE static Words add_pairs(__m256i pairs) {
+    return reinterpret_cast<Words>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+  /// Pairs of products fit into 16 bits; those of 4-bit weights still do when a whole block's are added.
+  PTRAIN_INLINE void add_unsigned(__m256i w, __m256i x) {
+    const __m256i pairs = _mm256_maddubs_epi16(w, x);
+    if constexpr (is_signed) {
+      sums_ += add_pairs(pairs);
+    } else {
+      sums_ = reinterpret_cast<Words>(_mm256_add_epi16(reinterpret_cast<__m256i>(sums_), pairs));
+    }
+  }
+#endif
+
+  Words sums_{};
+};
+
+/// Rows of x as integers with a scale for each block, and the sum of each block's values.
 struct RoundedRows {
   RoundedRows(void* workspace, std::int64_t rows, std::int64_t row_elements)
       : columns(row_elements),
         blocks(row_elements / block_elements),
         integers(static_cast<std::int8_t*>(workspace)),
         scales(reinterpret_cast<float*>(integers + rows * columns)),
-        eighths(scales + rows * blocks) {}
+        totals(scales + rows * blocks) {}
 
   static std::size_t bytes(std::int64_t rows, std::int64_t columns) {
     return static_cast<std::size_t>(rows * (columns + columns / block_elements * 2 * std::int64_t{sizeof(float)}));
@@ -145,7 +172,7 @@ struct RoundedRows {
 
   std::int64_t columns, blocks;
   std::int8_t* integers;
-  float *scales, *eighths;
+  float *scales, *totals;
 
  private:
   /// A value that is not finite makes the scale so, and all that is computed with it.
@@ -164,37 +191,31 @@ struct RoundedRows {
     const float poison = total((first - first) + (second - second));
     scales[block] = largest / 127 + poison;
     int sum = 0;
-    for (int i = 0; i < width; ++i) sum += to[i];
-    eighths[block] = scales[block] * static_cast<float>(sum) / sum_lanes;
+    for (int i = 0; i < block_elements; ++i) sum += to[i];
+    totals[block] = scales[block] * static_cast<float>(sum);
   }
 
   static constexpr float least_magnitude = 1e-30f;  // smaller values are 0, before the inverse overflows
 };
 
-/// Of y [..., stride], `w_rows` columns of `x_rows` rows, with the sums in registers.
-template <BlockFormat format, int w_rows, int x_rows>
-void multiply_tile(const std::byte* w, const RoundedRows& x, std::int64_t x_row, float* y, std::int64_t stride) {
-  Floats sums[w_rows][x_rows] = {};
-  const std::int8_t* integers = x.integers + x_row * x.columns;
-  const float *scales = x.scales + x_row * x.blocks, *eighths = x.eighths + x_row * x.blocks;
-  for (std::int64_t b = 0; b < x.blocks; ++b) {
+/// Adds to sums[j] what the blocks from `first` on give for row `row + j` of x.
+template <BlockFormat format, int rows>
+PTRAIN_INLINE void add_blocks(const PanelBlock<format>* panel, std::int64_t count, const RoundedRows& x,
+                              std::int64_t row, std::int64_t first, Floats (&sums)[rows]) {
+  const std::int8_t* integers = x.integers + row * x.columns + first * block_elements;
+  const float *scales = x.scales + row * x.blocks + first, *totals = x.totals + row * x.blocks + first;
+  for (std::int64_t b = 0; b < count; ++b, integers += block_elements, ++scales, ++totals) {
+    const PanelBlock<format>& block = panel[b];
+    ProductSums<PanelBlock<format>::is_signed> products[rows];
+#pragma GCC unroll 8
+    for (int i = 0; i < words; ++i) {
 #pragma GCC unroll 4
-    for (int i = 0; i < w_rows; ++i) {
-      const WeightBlock<format> block(w + (i * x.blocks + b) * block_bytes(format));
-#pragma GCC unroll 4
-      for (int j = 0; j < x_rows; ++j) {
-        Signed values;
-        memcpy(&values, integers + j * x.columns + b * block_elements, sizeof values);
-        const Floats products = __builtin_convertvector(block.multiply(values), Floats);
-        sums[i][j] += products * (block.scale * splat_sums(scales[j * x.blocks + b]));
-        if constexpr (block.has_least) sums[i][j] += block.least * splat_sums(eighths[j * x.blocks + b]);
-      }
+      for (int j = 0; j < rows; ++j) products[j].add(block.integers[i], splat_word(integers + j * x.columns + i * 4));
     }
-  }
-  for (int i = 0; i < w_rows; ++i) {
-    for (int j = 0; j < x_rows; ++j) {
-      const Floats& s = sums[i][j];
-      y[j * stride + i] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+#pragma GCC unroll 4
+    for (int j = 0; j < rows; ++j) {
+      sums[j] += products[j].get() * (block.scales * splat_panel(scales[j * x.blocks]));
+      if constexpr (block.has_least) sums[j] += block.least * splat_panel(totals[j * x.blocks]);
     }
   }
 }
@@ -230,56 +251,86 @@ class BlockLinearKernel final : public Kernel {
 
  private:
   static constexpr std::int64_t elements_at_once = 1 << 14;  // per thread
-  static constexpr std::int64_t rounded_bytes = 256 << 10;   // of x that stay in the second-level cache
-  static constexpr std::int64_t most_rows = 4,
-                                w_rows = 4;  // of a tile, with less of one where there is more of the other
+  static constexpr int tile_rows = 4;                        // of x
+  static constexpr int kept_blocks = 32;                     // of panels, in the first-level cache
+  static constexpr std::int64_t panels_at_once = 4;  // for each row of x that is read, where there are many rows
+  static constexpr std::int64_t many_rows = 8;       // fewer read weights in the order of the memory
 
   template <BlockFormat format>
   void multiply(const RoundedRows& x, const KernelArgs& args) const {
-    const auto* w = static_cast<const std::byte*>(args.inputs[Op::w]);
-    auto* y = static_cast<float*>(args.outputs[0]);
-    const std::int64_t part = std::max(most_rows, rounded_bytes / in_ / most_rows * most_rows);
-    parallel_for((out_ + w_rows - 1) / w_rows, std::max<std::int64_t>(1, elements_at_once / in_ / w_rows),
-                 [&](std::int64_t first, std::int64_t last) {
-                   const std::int64_t end = std::min(out_, last * w_rows);
-                   for (std::int64_t row = 0; row < rows_; row += part) {
-                     multiply_rows<format>(w, x, row, std::min(part, rows_ - row), first * w_rows, end, y);
-                   }
-                   if (args.inputs.size() > Op::bias && args.inputs[Op::bias] != nullptr) {
-                     add_bias(static_cast<const float*>(args.inputs[Op::bias]), first * w_rows, end, y);
+    const Layer layer{static_cast<const std::byte*>(args.inputs[Op::w]),
+                      args.inputs.size() > Op::bias ? static_cast<const float*>(args.inputs[Op::bias]) : nullptr,
+                      static_cast<float*>(args.outputs[0])};
+    parallel_for((out_ + panel_rows - 1) / panel_rows, std::max<std::int64_t>(1, elements_at_once / in_ / panel_rows),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const std::int64_t most = rows_ < many_rows ? 1 : panels_at_once;
+                   for (std::int64_t panel = begin; panel < end; panel += most) {
+                     multiply_panels<format>(layer, x, panel, std::min(most, end - panel));
                    }
                  });
   }
 
+  struct Layer {
+    const std::byte* w;
+    const float* bias;  // or nullptr
+    float* y;
+  };
+
   template <BlockFormat format>
-  void multiply_rows(const std::byte* w, const RoundedRows& x, std::int64_t row, std::int64_t rows, std::int64_t begin,
-                     std::int64_t end, float* y) const {
-    const auto tile = [&]<int columns, int height>(std::int64_t column, std::int64_t from) {
-      multiply_tile<format, columns, height>(w + column * bytes_in_blocks(format, in_), x, from,
-                                             y + from * out_ + column, out_);
-    };
-    const auto column_tiles = [&]<int height>(std::int64_t column, std::int64_t to, std::int64_t from) {
-      constexpr int columns = height == 1 ? 4 : 2;
-      for (; column + columns <= to; column += columns) tile.template operator()<columns, height>(column, from);
-      for (; column < to; ++column) tile.template operator()<1, height>(column, from);
-    };
-    // The weights of few columns stay in the first-level cache for all rows.
-    for (std::int64_t column = begin; column < end; column += w_rows) {
-      const std::int64_t to = std::min(end, column + w_rows);
-      std::int64_t from = row;
-      for (; from + most_rows <= row + rows; from += most_rows) {
-        column_tiles.template operator()<most_rows>(column, to, from);
-      }
-      const std::int64_t left = row + rows - from;
-      if (left == 3) column_tiles.template operator()<3>(column, to, from);
-      if (left == 2) column_tiles.template operator()<2>(column, to, from);
-      if (left == 1) column_tiles.template operator()<1>(column, to, from);
+  void multiply_panels(const Layer& layer, const RoundedRows& x, std::int64_t first, std::int64_t count) const {
+    PanelBlock<format> panels[kept_blocks];
+    const std::int64_t most = kept_blocks / count;
+    for (std::int64_t block = 0; block < x.blocks; block += most) {
+      const std::int64_t blocks = std::min<std::int64_t>(most, x.blocks - block);
+      for (std::int64_t p = 0; p < count; ++p) load_panel(layer.w, first + p, block, blocks, panels + p * blocks);
+      const auto tile = [&]<int rows>(std::int64_t row) {
+        for (std::int64_t p = 0; p < count; ++p) {
+          multiply_tile<format, rows>(layer, x, row, (first + p) * panel_rows, panels + p * blocks, block, blocks);
+        }
+      };
+      std::int64_t row = 0;
+      for (; row + tile_rows <= rows_; row += tile_rows) tile.template operator()<tile_rows>(row);
+      if (rows_ - row == 3) tile.template operator()<3>(row);
+      if (rows_ - row == 2) tile.template operator()<2>(row);
+      if (rows_ - row == 1) tile.template operator()<1>(row);
     }
   }
 
-  void add_bias(const float* bias, std::int64_t begin, std::int64_t end, float* y) const {
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      for (std::int64_t column = begin; column < end; ++column) y[row * out_ + column] += bias[column];
+  /// Rows beyond the last repeat it.
+  template <BlockFormat format>
+  void load_panel(const std::byte* w, std::int64_t panel, std::int64_t first, std::int64_t blocks,
+                  PanelBlock<format>* to) const {
+    const std::byte* rows[panel_rows];
+    for (int i = 0; i < panel_rows; ++i) {
+      rows[i] = w + std::min(panel * panel_rows + i, out_ - 1) * bytes_in_blocks(format, in_);
+    }
+    const std::int64_t ahead = panel_rows * bytes_in_blocks(format, in_);  // the next panel
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      for (const std::byte* row : rows) __builtin_prefetch(row + ahead + (first + b) * block_bytes(format));
+      to[b].load(rows, first + b);
+    }
+  }
+
+  /// Of y, eight columns (fewer at its end) of `rows` rows: begins with the bias, or goes on from y.
+  template <BlockFormat format, int rows>
+  void multiply_tile(const Layer& layer, const RoundedRows& x, std::int64_t row, std::int64_t column,
+                     const PanelBlock<format>* panel, std::int64_t first, std::int64_t blocks) const {
+    const auto bytes = static_cast<std::size_t>(std::min<std::int64_t>(panel_rows, out_ - column)) * sizeof(float);
+    Floats sums[rows] = {};
+    for (int j = 0; j < rows; ++j) {
+      const float* from = first > 0 ? layer.y + (row + j) * out_ : layer.bias;
+      if (from != nullptr) copy_columns(&sums[j], from + column, bytes);
+    }
+    add_blocks<format, rows>(panel, blocks, x, row, first, sums);
+    for (int j = 0; j < rows; ++j) copy_columns(layer.y + (row + j) * out_ + column, &sums[j], bytes);
+  }
+
+  /// A copy, by one instruction where it is of all columns of a panel.
+  PTRAIN_INLINE static void copy_columns(void* to, const void* from, std::size_t bytes) {
+    if (bytes == sizeof(Floats)) {
+      memcpy(to, from, sizeof(Floats));
+    } else {
+      memcpy(to, from, bytes);
     }
   }
 
