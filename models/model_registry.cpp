@@ -4,6 +4,7 @@
 #include "core/config/config_enums.h"
 #include "core/data/factory.h"
 #include "core/data/sources.h"
+#include "models/clicks/click_model.h"
 #include "models/gru4rec.h"
 #include "models/lora.h"
 #include "models/text/bert.h"
@@ -23,7 +24,6 @@
 #include "models/vision/retinanet.h"
 #include "models/vision/vgg.h"
 #include "models/vision/vision_transformer.h"
-#include "models/wide_deep.h"
 
 #include <algorithm>
 
@@ -108,8 +108,9 @@ std::unique_ptr<Model> bert(const Config& config, const DatasetInfo& data) {
   return make_bert(bert_spec(form, config, data));
 }
 
-std::unique_ptr<Model> wide_deep(const Config& config, const DatasetInfo& data) {
-  return make_wide_deep(wide_deep_spec(config, data));
+template <ClickForm form>
+std::unique_ptr<Model> click_model(const Config& config, const DatasetInfo& data) {
+  return make_click_model(click_spec(form, config, data));
 }
 
 template <RetinaNetSpec (*spec)(const Config& config, const DatasetInfo& data)>
@@ -152,9 +153,16 @@ std::vector<std::string> concatenate(std::vector<std::string> keys, const std::v
 using Keys = std::vector<std::string>;
 
 // Functions, since rows may be used while other files' constants are initialised.
-ModelEntry wide_deep_entry() {
+ModelEntry click_entry(ClickForm form, std::vector<std::string> aliases, std::string family) {
   const Keys keys{"model.hash_buckets", "model.embedding_size"};
-  return {"wide_deep", {"WideDeep"}, "Wide&Deep", DataKind::table, keys, {"clicks"}, MainWork::products, "ptrain"};
+  return {std::string(enum_name(form)),
+          std::move(aliases),
+          std::move(family),
+          DataKind::table,
+          keys,
+          {"clicks"},
+          MainWork::products,
+          "ptrain"};
 }
 
 ModelEntry gru4rec_entry() {
@@ -316,7 +324,10 @@ const std::vector<Row>& model_rows() {
        pp_yoloe<ppyoloe_plus_s_spec>},
       {pp_yoloe_entry("ppyoloe_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        pp_yoloe<ppyoloe_tiny_spec>},
-      {wide_deep_entry(), wide_deep},
+      {click_entry(ClickForm::wide_deep, {"WideDeep"}, "Wide&Deep"), click_model<ClickForm::wide_deep>},
+      {click_entry(ClickForm::ctr_dnn, {}, "CTR-DNN"), click_model<ClickForm::ctr_dnn>},
+      {click_entry(ClickForm::deepfm, {"DeepFM"}, "DeepFM"), click_model<ClickForm::deepfm>},
+      {click_entry(ClickForm::dlrm_dcnv2, {"DLRM_DCN"}, "DLRM"), click_model<ClickForm::dlrm_dcnv2>},
       {gru4rec_entry(), gru4rec},
       {gpt2_entry(), gpt2},
       {llama_entry(LlamaForm::llama, {"SmolLM2"}, "Llama"), llama<LlamaForm::llama>},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training of Wide & Deep in PyTorch, the same work as `ptrain run` with synthetic clicks; prints one line of JSON.
+"""Training of a network for clicks in PyTorch, the same work as `ptrain run` with synthetic clicks; prints one line of JSON.
 
 Tables of words with sparse gradients and SparseAdam, which updates the rows that a batch reads; fused AdamW for the rest.
 """
@@ -29,12 +29,15 @@ class BothOptimizers:
 def main():
     options = peer_common.parse_options(
         __doc__.splitlines()[0], batch=(512, "clicks per step"), rows=(1000001, "rows of the tables"),
-        width=(9, "numbers a word is looked up as"), lr=(1e-3, "learning rate"))
+        width=(9, "numbers a word is looked up as"), lr=(1e-3, "learning rate"),
+        model=("wide_deep", "one of " + ", ".join(click_network.NETWORKS)))
     peer_common.prepare(options)
 
     def build():
-        model = click_network.WideDeep(NUMBERS, CATEGORIES, options.rows, options.width).train()
-        model.wide["words"].sparse = model.deep["words"].sparse = True
+        network = click_network.NETWORKS[options.model]
+        model = network(NUMBERS, CATEGORIES, options.rows, options.width).train()
+        for table in model.TABLES:
+            model.get_submodule(table.removesuffix(".weight")).sparse = True
         numbers = torch.randn(options.batch, NUMBERS)
         words = torch.randint(options.rows, (options.batch, CATEGORIES))
         labels = torch.randint(2, (options.batch,)).float()

@@ -107,12 +107,12 @@ def pixels(size, batch, steps):
                 ["vision_peer.py", "--model", "deeplabv3_resnet50", "--classes", 21, "--size", size, "--batch", batch], 2)
 
 
-def clicks(batch, steps):
+def clicks(name, title, width, batch, steps):
     rows = 1000001
-    return Case("wide_deep", f"Wide & Deep, {rows} rows, batch {batch}", steps,
-                {"model.name": "wide_deep", "model.classes": 2, "model.hash_buckets": rows, "data.batch_size": batch,
-                 "train.optimizer.name": "adamw", "train.optimizer.weight_decay": 0, "train.optimizer.lr": 1e-3},
-                ["click_peer.py", "--rows", rows, "--batch", batch], 20)
+    return Case(name, f"{title}, {rows} rows of {width}, batch {batch}", steps,
+                {"model.name": name, "model.classes": 2, "model.hash_buckets": rows, "model.embedding_size": width,
+                 "data.batch_size": batch, "train.optimizer.name": "adamw", "train.optimizer.weight_decay": 0, "train.optimizer.lr": 1e-3},
+                ["click_peer.py", "--model", name, "--rows", rows, "--width", width, "--batch", batch], 20)
 
 
 def zoo(name, title, peer, batch=16, steps=5, keys=None):
@@ -164,7 +164,10 @@ CASES = {
         detection("retinanet", "RetinaNet", 320, 2, 8),
         detection("maskrcnn", "Mask R-CNN", 320, 2, 4),
         pixels(256, 4, 5),
-        clicks(512, 200),
+        clicks("wide_deep", "Wide & Deep", 9, 512, 200),
+        clicks("ctr_dnn", "CTR-DNN", 10, 512, 200),
+        clicks("deepfm", "DeepFM", 9, 512, 200),
+        clicks("dlrm_dcnv2", "DLRM-DCNv2", 64, 512, 30),
     ],
     "cuda": [
         resnet(224, 256, 40, 12),

@@ -5,9 +5,9 @@
 #include "core/runtime/deployed_model.h"
 #include "core/runtime/predictor.h"
 #include "core/runtime/weights.h"
+#include "models/clicks/click_model.h"
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
-#include "models/wide_deep.h"
 #include "tests/device/agreement.h"
 #include "tests/disturbed_weights.h"
 #include "tests/small_models.h"
@@ -96,11 +96,14 @@ std::vector<std::unique_ptr<Model>> models() {
   gpt2.vocab_size = 100;
   gpt2.max_length = 16;
   all.push_back(make_gpt2(gpt2));
-  WideDeepSpec clicks;
+  ClickSpec clicks;
   clicks.dense_features = 13;
   clicks.categorical_features = 26;
   clicks.hash_buckets = 50;
-  all.push_back(make_wide_deep(clicks));
+  for (const std::string_view form : EnumNames<ClickForm>::names) {
+    clicks.form = choice_from_name<ClickForm>(form).value();
+    all.push_back(make_click_model(clicks));
+  }
   return all;
 }
 

@@ -32,10 +32,11 @@
 namespace ptrain::golden {
 namespace {
 
-WideDeepSpec get_clicks(const nlohmann::json& json) {
-  WideDeepSpec spec;
+ClickSpec get_click_spec(const nlohmann::json& json) {
+  ClickSpec spec;
   if (!json.contains("clicks")) return spec;
   const nlohmann::json& sizes = json.at("clicks");
+  spec.form = choice_from_name<ClickForm>(json.at("case").get<std::string>()).value();
   spec.dense_features = sizes.at("numbers");
   spec.categorical_features = sizes.at("categories");
   spec.hash_buckets = sizes.at("hash_buckets");
@@ -133,7 +134,7 @@ LoraConfig get_lora(const nlohmann::json& json) {
 
 std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
   const std::string network = json.value("model", json.at("case").get<std::string>());
-  if (json.contains("clicks")) return make_wide_deep(get_clicks(json));
+  if (json.contains("clicks")) return make_click_model(get_click_spec(json));
   if (json.at("bert").empty()) {
     Config config;
     config.model.entry = find_model(network);
@@ -271,7 +272,7 @@ Golden load_golden(const std::string& name, Padding padding) {
   golden.frames = json.value("frames", 1);
   golden.pixels = json.value("pixels", false);
   golden.vocab_size = json.at("bert").value("vocab_size", 0);
-  golden.clicks = get_clicks(json);
+  golden.clicks = get_click_spec(json);
   golden.optimizer = make_optimizer(json.at("optimizer"));
   golden.learning_rate = json.at("optimizer").at("lr");
   golden.gradient_tolerance = json.at("gradient_tolerance");

@@ -5,8 +5,8 @@
 #include "core/passes/pipeline.h"
 #include "core/runtime/plan_set.h"
 #include "core/tasks/detected_box.h"
+#include "models/clicks/click_model.h"
 #include "models/text/bert.h"
-#include "models/wide_deep.h"
 #include "tests/golden/sketch.h"
 
 #include <filesystem>
@@ -43,10 +43,10 @@ struct Golden {
   std::string name;
   std::vector<GoldenStep> steps;
   int classes = 0;
-  int frames = 1;            // images of a sample
-  bool pixels = false;       // each pixel has a class
-  int vocab_size = 0;        // text only
-  WideDeepSpec clicks = {};  // tables only
+  int frames = 1;         // images of a sample
+  bool pixels = false;    // each pixel has a class
+  int vocab_size = 0;     // text only
+  ClickSpec clicks = {};  // tables only
   OptimizerSettings optimizer;
   std::vector<ParameterGroup> groups;  // of frozen weights
   float learning_rate = 0;

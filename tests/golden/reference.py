@@ -121,8 +121,9 @@ CASES = {case.name: case for case in (
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
     Case("gru4rec", 4, 16, 1, {**ADAMW, "lr": 1e-3}, {"hidden": 24, "vocab_size": 211}),
-    Case("wide_deep", 16, 1, 2, {**ADAMW, "lr": 0.01, "weight_decay": 0.0},
-         clicks={"numbers": 13, "categories": 26, "hash_buckets": 1000, "embedding_size": 9}),
+    *(Case(name, 16, 1, 2, {**ADAMW, "lr": lr, "weight_decay": 0.0},
+           clicks={"numbers": 13, "categories": 26, "hash_buckets": 1000, "embedding_size": width})
+      for name, lr, width in (("wide_deep", 0.01, 9), ("ctr_dnn", 0.01, 10), ("deepfm", 0.01, 9), ("dlrm_dcnv2", 0.001, 8))),
 )}
 
 
@@ -356,7 +357,7 @@ def build(case, dtype):
     """The model in training mode without dropout, weights by hash (running statistics as they start)."""
     if case.clicks:
         import click_network
-        model = click_network.WideDeep(**case.clicks)
+        model = click_network.NETWORKS[case.name](**case.clicks)
     elif case.bert:
         model = text_model(case)
     elif case.aligns:

@@ -46,6 +46,15 @@ class Clicks(ProgramTest):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertAlmostEqual(self.report("again")["evaluation"]["metrics"]["auc"]["value"], accuracy["auc"], places=6)
 
+    def test_every_network_learns_them(self):
+        for model in ("ctr_dnn", "deepfm", "dlrm_dcnv2"):
+            with self.subTest(model):
+                trained = self.train(model, "-o", f"model.name={model}")
+                self.assertEqual(trained.returncode, 0, trained.stderr)
+                self.assertGreater(get_figures(self.report(model))["auc"], 0.7)
+                answer = run("infer", self.folder / model, self.folder / "dev.tsv", "--progress", "none")
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+
     def test_a_run_goes_on_where_it_stopped(self):
         short = ("-o", "eval.every_epochs=0")
         self.assertEqual(self.train("whole", *short, "-o", "train.steps=40").returncode, 0)

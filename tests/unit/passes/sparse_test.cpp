@@ -5,7 +5,7 @@
 #include "core/ops/sparse/sparse_update.h"
 #include "core/ops/text/embedding.h"
 #include "core/passes/memory_plan.h"
-#include "models/wide_deep.h"
+#include "models/clicks/click_model.h"
 #include "tests/error_message.h"
 #include "tests/small_models.h"
 #include "tests/unit/passes/example_models.h"
@@ -20,9 +20,9 @@ using namespace testing;
 constexpr std::int64_t batch = 8, words = 26, embedding = 9;
 
 Graph forward(std::int64_t hash_buckets) {
-  WideDeepSpec spec;
+  ClickSpec spec;
   spec.hash_buckets = hash_buckets;
-  return with_losses(*make_wide_deep(spec), batch, Mode::training, "clicks");
+  return with_losses(*make_click_model(spec), batch, Mode::training, "clicks");
 }
 
 Graph trained(std::int64_t hash_buckets, PipelineOptions options = training_pipeline(AmpLevel::O0)) {

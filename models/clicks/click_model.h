@@ -1,0 +1,32 @@
+// Networks for click prediction from dense and hashed categorical features, whose embeddings are rows of one table: a
+// batch's gradient is of the rows that it reads.
+#pragma once
+
+#include "core/base/enums.h"
+#include "core/config/config.h"
+#include "core/data/dataset.h"
+#include "core/model/model.h"
+
+namespace ptrain {
+
+enum class ClickForm { wide_deep, ctr_dnn, deepfm, dlrm_dcnv2 };
+template <>
+struct EnumNames<ClickForm> {
+  static constexpr std::array<std::string_view, 4> names{"wide_deep", "ctr_dnn", "deepfm", "dlrm_dcnv2"};
+};
+
+struct ClickSpec {
+  ClickForm form = ClickForm::wide_deep;
+  std::int64_t dense_features = 13;        // per row
+  std::int64_t categorical_features = 26;  // per row
+  std::int64_t hash_buckets = 1'000'001;   // rows of the table
+  std::int64_t embedding_size = 9;
+};
+
+/// The spec for a configuration and data.
+ClickSpec click_spec(ClickForm form, const Config& config, const DatasetInfo& data);
+
+/// The network of spec.form.
+std::unique_ptr<Model> make_click_model(const ClickSpec& spec);
+
+}  // namespace ptrain
