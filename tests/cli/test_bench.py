@@ -104,6 +104,17 @@ timeout_seconds: 3
         self.assertEqual(status["no weights"], {"error"})
         self.assertIn("no weights: no good run", result.stderr)
 
+    def test_unsteady_steps_leave_the_accuracy(self):
+        text = SUITE.replace("  data.batch_size: [4, 8]\n", "").replace("  amp.level: [O0, O1]\n", "  amp.level: [O0]\n")
+        evaluated = ("-o", "eval.every_epochs=1")
+        self.assertEqual(self.bench(*evaluated, suite=text).returncode, 0)
+        for path in (self.folder / "out/runs").glob("*/*/record.json"):
+            record = json.loads(path.read_text())
+            path.write_text(json.dumps({**record, "status": "unstable", "message": "step times drift by +46.3 %"}))
+        again = self.bench(*evaluated, suite=text)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("no speed (unstable: step times drift by +46.3 %); its accuracy counts", again.stderr)
+
     def test_a_confidence_target_goes_on_until_it_is_met(self):
         text = SUITE.replace("repeats: 2", "repeats: 2\nconfidence: {target_percent: 100, most_repeats: 9}")
         text = text.replace("  data.batch_size: [4, 8]\n", "")
