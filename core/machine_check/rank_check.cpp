@@ -186,13 +186,15 @@ class RankCheck {
     return std::clamp(static_cast<std::int64_t>(affordable), std::min(fewest, rounds), rounds);
   }
 
+  /// Each lap begins with another round: where processors are busy, the first exchange after a barrier is the slowest.
   void measure_links(Pass& pass) {
     const std::int64_t rounds = rounds_per_lap_;
     for (int lap = 0; lap < laps; ++lap) {
       begin("exchanging with other ranks", lap);
-      std::vector<double> mine;
-      for (std::int64_t i = 0; i < rounds; ++i) {
-        mine.push_back(exchange(find_partner(rank_, ranks_, lap * rounds + i)));
+      std::vector<double> mine(static_cast<std::size_t>(rounds));
+      for (std::int64_t turn = 0; turn < rounds; ++turn) {
+        const std::int64_t i = (turn + lap) % rounds;
+        mine[static_cast<std::size_t>(i)] = exchange(find_partner(rank_, ranks_, lap * rounds + i));
       }
       const std::vector<double> all = gather(mine);
       const auto rate = [&](int rank, std::int64_t i) { return all[static_cast<std::size_t>(rank * rounds + i)]; };
@@ -311,7 +313,8 @@ class RankCheck {
     for (int lap = 0; lap < laps; ++lap) {
       begin("exchanging with one rank", lap);
       std::array<double, 3> mine{};
-      for (std::size_t i = 0; i < pairs.size(); ++i) {
+      for (std::size_t turn = 0; turn < pairs.size(); ++turn) {
+        const std::size_t i = (turn + static_cast<std::size_t>(lap)) % pairs.size();
         const auto& [first, second] = pairs[i];
         mine[i] = exchange(rank_ == first ? second : rank_ == second ? first : rank_);
       }
