@@ -5,6 +5,7 @@
 namespace ptrain {
 
 Slice rank_slice(std::int64_t count, int rank, int world_size) {
+  if (count % world_size == 0) return {count / world_size * rank, count / world_size * (rank + 1)};
   constexpr std::int64_t line = 16;  // whole cache lines of fp32
   const std::int64_t lines = (count + line - 1) / line;
   const auto bound = [&](std::int64_t r) { return std::min(count, lines * r / world_size * line); };

@@ -12,7 +12,8 @@ struct Slice {
   std::int64_t count() const { return end - begin; }
 };
 
-/// The slice of a buffer of `count` elements that rank `rank` sums, or owns, for all ranks.
+/// The slice of a buffer of `count` elements that rank `rank` sums, or owns, for all ranks: equal slices, or else whole
+/// cache lines.
 Slice rank_slice(std::int64_t count, int rank, int world_size);
 
 /// A rank's share of the optimizer state. The flat buffers are exchanged in blocks, and of each block a rank owns its

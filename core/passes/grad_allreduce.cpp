@@ -104,7 +104,9 @@ class GradAllReducePass {
         buffer.micro_weights = node.inputs[Accumulate::weights];
       }
       buffer.own_slices = needs_own_slices(update);
-      buffer.buckets = buffer.own_slices ? cut_blocks(buffer) : cut(buffer);
+      buffer.buckets = buffer.own_slices
+                           ? cut_blocks(buffer, graph_.desc(update.inputs[OptimizerUpdate::master]).count())
+                           : cut(buffer);
       if (exchanges_copy(buffer)) {
         const TensorDesc copy{DType::f32, graph_.desc(buffer.gradients).shape};
         copies_[buffer.gradients] = to().add_state(flat::grad_low_f32, copy);
@@ -137,9 +139,16 @@ class GradAllReducePass {
   std::vector<Bucket> cut(const Exchanged& buffer) const {
     const auto element = static_cast<std::int64_t>(element_size(graph_.desc(buffer.gradients).dtype));
     std::map<std::int64_t, std::size_t> ready;  // by first element: the gradients in the buffer's order
+    std::int64_t end = graph_.desc(buffer.gradients).count();
     for (const Value& value : graph_.values()) {
       if (value.base != buffer.gradients || value.producer < 0) continue;
-      ready[value.byte_offset / element] = static_cast<std::size_t>(value.producer);
+      const auto producer = static_cast<std::size_t>(value.producer);
+      const std::int64_t offset = value.byte_offset / element;
+      if (graph_.nodes()[producer].op->type() == "sparse_gradient") {
+        end = std::min(end, offset);
+      } else {
+        ready[offset] = producer;
+      }
     }
     const std::int64_t most = options_.bucket_bytes / static_cast<std::int64_t>(element_size(exchanged_dtype(buffer)));
     std::vector<Bucket> buckets;
@@ -150,14 +159,14 @@ class GradAllReducePass {
       }
       buckets.back().ready = std::max(buckets.back().ready, node);
     }
-    if (!buckets.empty()) buckets.back().end = graph_.desc(buffer.gradients).count();
+    if (!buckets.empty()) buckets.back().end = end;
     return buckets;
   }
 
-  /// Buckets of which ranks own slices.
-  std::vector<Bucket> cut_blocks(const Exchanged& buffer) const {
+  /// Buckets of which ranks own slices, of gradients that lie as `count` parameters do.
+  std::vector<Bucket> cut_blocks(const Exchanged& buffer, std::int64_t count) const {
     std::vector<Bucket> buckets;
-    for (const Slice& block : options_.shard->blocks(graph_.desc(buffer.gradients).count())) {
+    for (const Slice& block : options_.shard->blocks(count)) {
       Bucket bucket{block.begin, block.end, 0};
       for (const Value& value : graph_.values()) {
         if (value.base != buffer.gradients || value.producer < 0) continue;

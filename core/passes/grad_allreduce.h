@@ -11,6 +11,8 @@
 //
 // Sums that do not depend on the number of ranks (DistributionOptions::reproducible) follow the order of the data:
 // gradients are exchanged after every micro-batch; rank 0 adds its own to the sum so far, the others start from zero.
+//
+// Gradients of tables at the end of a buffer are of all ranks already (gather_sparse_gradients).
 #pragma once
 
 #include "core/base/enums.h"
@@ -27,7 +29,7 @@ inline constexpr const char* grad_low_f32 = "flat.grad_low.exchange";  // low-pr
 }  // namespace flat
 
 struct DistributionOptions {
-  int world_size = 1;
+  int rank = 0, world_size = 1;
   std::int64_t bucket_bytes = std::int64_t{25} << 20;
   GradAverage average = GradAverage::fp32;
   /// Batch norms use the statistics of all ranks' samples.

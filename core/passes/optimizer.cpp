@@ -164,8 +164,7 @@ class OptimizerPass {
     std::map<ValueId, std::size_t> by_master;
     for (const ParameterGradient& g : gradients_) {
       if (g.rows != no_value) {
-        tables_.push_back({g, grad_.reserve(graph_.desc(g.gradient).count()), decays(g.parameter),
-                           make_element_settings(find_parameter_group(g.parameter))});
+        tables_.push_back({g, 0, decays(g.parameter), make_element_settings(find_parameter_group(g.parameter))});
         continue;
       }
       const ValueId master = find_master(g.parameter);
@@ -196,6 +195,7 @@ class OptimizerPass {
       for (Entry& e : entries_) e.segment.grad_offset = e.segment.master_offset;
       grad_ = master_;
     }
+    for (Table& t : tables_) t.grad_offset = grad_.reserve(graph_.desc(t.gradient.gradient).count());
   }
 
   ValueId state(const std::string& name, DType dtype, std::int64_t count) {

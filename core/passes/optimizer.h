@@ -55,12 +55,13 @@ struct OptimizerPassOptions {
 /// Parameters become views of flat::master (and flat::low), their gradients views of flat::grad (and flat::grad_low),
 /// except those that are updated early; the update phase is appended. A low-precision parameter "w@bf16" is paired with
 /// its master "w". A table with a sparse gradient and its moments have buffers of their own and are updated by those
-/// rows; the gradient is a view of flat::grad, so that the norm and the overflow check include it. A parameter group
-/// has its own update, before the one that counts. With a shard, updates and moments are of this rank's slices of
-/// flat::master alone: others must update the rest (add_grad_allreduce). Where nothing but the update reads gradients
-/// and all are fp32, they then lie in flat::grad as parameters lie in flat::master. A frozen parameter, which has no
-/// gradient, stays a separate variable. Throws Error{usage} where the settings need all rows of such a table: LARS,
-/// LAMB, gradient accumulation, a moving average. LARS, LAMB and Muon, which read whole parameters, have no shards.
+/// rows; the gradient is a view of flat::grad, behind all others, so that the norm and the overflow check include it. A
+/// parameter group has its own update, before the one that counts. With a shard, updates and moments are of this rank's
+/// slices of flat::master alone: others must update the rest (add_grad_allreduce). Where nothing but the update reads
+/// gradients and all are fp32, they then lie in flat::grad as parameters lie in flat::master. A frozen parameter, which
+/// has no gradient, stays a separate variable. Throws Error{usage} where the settings need all rows of such a table:
+/// LARS, LAMB, gradient accumulation, a moving average. LARS, LAMB and Muon, which read whole parameters, have no
+/// shards.
 Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options);
 
 }  // namespace ptrain

@@ -9,6 +9,7 @@
 #include "core/passes/fuse_gradient_sums.h"
 #include "core/passes/fuse_gradients.h"
 #include "core/passes/fuse_output_layer.h"
+#include "core/passes/gather_sparse_gradients.h"
 #include "core/passes/keep_outputs.h"
 #include "core/passes/pointwise/fuse_pointwise.h"
 #include "core/passes/recompute.h"
@@ -58,15 +59,6 @@ FusionPolicy choose_convolution_fusion(const PipelineOptions& options) {
 ValueId add_weight(Graph& graph, ValueId loss) {
   const ValueId weight = graph.add_input(loss_weight, {DType::f32, Shape{}});
   return graph.add("loss.weighted", std::make_shared<Binary>(BinaryFunction::mul), {loss, weight});
-}
-
-/// Ranks exchange only dense gradients.
-void require_dense(const Differentiated& differentiated) {
-  for (const ParameterGradient& g : differentiated.gradients) {
-    if (g.rows == no_value) continue;
-    fail_usage("dist.ranks: expected 1: {} is updated by sparse gradients, which ranks do not exchange",
-               differentiated.graph.value(g.parameter).name);
-  }
 }
 
 }  // namespace
@@ -151,7 +143,10 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
     check("recompute", differentiated.graph, options);
   }
 
-  if (options.distribution) require_dense(differentiated);
+  if (options.distribution) {
+    differentiated = gather_sparse_gradients(differentiated, *options.distribution);
+    check("gather_sparse_gradients", differentiated.graph, options);
+  }
   OptimizerPassOptions optimizer;
   optimizer.settings = options.optimizer;
   optimizer.decays = options.decays;

@@ -189,6 +189,7 @@ StepOptions step_options(const Config& config, DType automatic, int exchanging_r
       options.task->weighs_targets() && (config.train.accumulate_steps > 1 || exchanging_ranks > 0);
   if (exchanging_ranks == 0) return options;
   DistributionOptions& distribution = options.passes.distribution.emplace();
+  distribution.rank = rank;
   distribution.world_size = exchanging_ranks;
   distribution.bucket_bytes = config.dist.bucket_mb << 20;
   distribution.average = config.dist.average;

@@ -52,11 +52,11 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
     before += weight(node);
     const std::string_view type = node.op->type();
     if (type == "all_reduce_start") measured.buckets.push_back({step * before / total, count_bytes(graph, node)});
-    // The two halves of an all-reduce; the second after backward.
-    if (type == "reduce_scatter_start")
-      measured.buckets.push_back({step * before / total, count_bytes(graph, node) / 2});
-    if (type == "all_gather_start")
-      measured.buckets.push_back({measured.compute_seconds, count_bytes(graph, node) / 2});
+    // The two halves of an all-reduce; parameters are gathered after backward.
+    const bool gathers = type == "all_gather_start";
+    if (!gathers && type != "reduce_scatter_start") continue;
+    const double ready = gathers && node.phase == Pass::update ? measured.compute_seconds : step * before / total;
+    measured.buckets.push_back({ready, count_bytes(graph, node) / 2});
   }
   return measured;
 }

@@ -21,8 +21,8 @@ struct StepTimes {
 /// Of the run of `report`. Throws Error{usage} when it lacks latency_ms or is from several ranks.
 StepTimes reported_step_times(const nlohmann::json& report);
 
-/// The step of `rows` samples that took `times`, on one rank; the number of ranks that exchange in `options` does not
-/// matter to buckets. Its time is distributed over the nodes of the graph by theirs, else by their arithmetic.
+/// The step of `rows` samples that took `times`, on one rank, with what the ranks in `options` exchange. Its time is
+/// distributed over the nodes of the graph by theirs, else by their arithmetic.
 MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times);
 
 }  // namespace ptrain

@@ -105,7 +105,6 @@ void check_tables(const Config& config, const Rejection& reject) {
   };
   expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
   expect("train.ema_decay", 0, train.ema_decay);
-  expect("dist.ranks", 1, static_cast<double>(config.dist.ranks));
 }
 
 /// Rejects losses for other models, and options of other losses.

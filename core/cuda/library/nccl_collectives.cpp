@@ -23,7 +23,8 @@ void check(ncclResult_t result, const char* call) {
 }
 
 ncclDataType_t nccl_type(DType dtype) {
-  invariant(is_floating(dtype), "an all-reduce of integers");
+  if (dtype == DType::i32) return ncclInt32;
+  invariant(is_floating(dtype), "an exchange of other than floating values and 32-bit integers");
   return dtype == DType::bf16 ? ncclBfloat16 : dtype == DType::f16 ? ncclFloat16 : ncclFloat32;
 }
 

@@ -12,6 +12,11 @@ std::vector<TensorDesc> ExchangeStart::infer(std::span<const TensorDesc> inputs)
   return {};
 }
 
+std::vector<TensorDesc> AllGatherStart::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 1, 1);
+  return {};
+}
+
 std::vector<TensorDesc> AllReduceWait::infer(std::span<const TensorDesc>) const { return {}; }
 
 }  // namespace ptrain

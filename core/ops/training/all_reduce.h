@@ -34,9 +34,10 @@ class ReduceScatterStart final : public AllReduceStart {
   std::string_view type() const override { return "reduce_scatter_start"; }
 };
 
-/// Every rank's slice of data is copied to all ranks.
+/// Every rank's slice of data, of any dtype, is copied to all ranks.
 class AllGatherStart final : public ExchangeStart {
  public:
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   std::string_view type() const override { return "all_gather_start"; }
 };
 

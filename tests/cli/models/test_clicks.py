@@ -65,6 +65,31 @@ class Clicks(ProgramTest):
         whole, parts = ((self.folder / name / "model.safetensors").read_bytes() for name in ("whole", "parts"))
         self.assertEqual(whole, parts)
 
+    def test_ranks_update_tables_alike(self):
+        for model in ("wide_deep", "deepfm"):
+            shared = ("-o", f"model.name={model}", "-o", "train.steps=20", "-o", "train.optimizer.name=adam")
+            one, two, parts, four = (f"{model}-{name}" for name in ("one", "two", "parts", "four"))
+            self.assertEqual(self.train(one, *shared).returncode, 0)
+            for ranks, shard, name in ((2, "none", two), (2, "optimizer", parts), (4, "none", four)):
+                options = ("-o", f"dist.ranks={ranks}", "-o", f"dist.shard={shard}", "-o", f"data.batch_size={64 // ranks}",
+                           "-o", f"threads={ranks}")
+                trained = self.train(name, *shared, *options)
+                self.assertEqual(trained.returncode, 0, trained.stderr)
+                for own, expected in zip(self.losses(name), self.losses(one), strict=True):
+                    self.assertAlmostEqual(own, expected, delta=2e-4)
+            whole, shared = ((self.folder / name / "model.safetensors").read_bytes() for name in (two, parts))
+            self.assertEqual(whole, shared, "shards of the optimizer's state change no weight")
+
+    def test_ranks_resume_on_another_number(self):
+        short = ("-o", "eval.every_epochs=0", "-o", "train.optimizer.name=adagrad")
+        two = ("-o", "dist.ranks=2", "-o", "data.batch_size=32", "-o", "threads=2")
+        self.assertEqual(self.train("whole", *short, *two, "-o", "train.steps=30").returncode, 0)
+        self.assertEqual(self.train("parts", *short, *two, "-o", "train.steps=13").returncode, 0)
+        resumed = self.train("parts", *short, "-o", "train.steps=30", "--resume", "auto")
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        for own, expected in zip(self.losses("parts"), self.losses("whole"), strict=True):
+            self.assertAlmostEqual(own, expected, delta=2e-4)
+
     def test_bad_lines_are_passed_over_or_named(self):
         self.damage(7, "1\tonly\tthree")
         passed = self.train("passed", "-o", "train.steps=63", "-o", "eval.every_epochs=0")
@@ -76,8 +101,7 @@ class Clicks(ProgramTest):
         self.assert_one_line_error(self.train("header"), 1, "train.tsv:1: expected 40 fields", "got 1")
 
     def test_what_takes_whole_tables_is_refused(self):
-        for override, key in (("train.optimizer.name=lamb", "train.optimizer.name"), ("dist.ranks=2", "dist.ranks"),
-                              ("train.accumulate_steps=2", "train.accumulate_steps"), ("train.ema_decay=0.9", "train.ema_decay"),
+        for override, key in (("train.optimizer.name=lamb", "train.optimizer.name"), ("train.accumulate_steps=2", "train.accumulate_steps"), ("train.ema_decay=0.9", "train.ema_decay"),
                               ("model.classes=3", "model.classes"), ("data.source=idx", "criteo or synthetic"),
                               ("train.mixup=0.2", "reads tables"), ("model.hash_buckets=0", "model.hash_buckets")):
             with self.subTest(override):

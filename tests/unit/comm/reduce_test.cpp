@@ -59,6 +59,7 @@ TEST(Reduce, SlicesCoverABufferOnce) {
       EXPECT_EQ(next, count);
     }
   }
+  EXPECT_EQ(rank_slice(3 * 26, 1, 3).begin, 26) << "equal slices where they can be";
 }
 
 TEST(Shard, SlicesOfAllRanksCoverABufferOnceInBlocks) {

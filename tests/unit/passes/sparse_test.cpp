@@ -107,8 +107,46 @@ TEST(SparseTables, RefuseWhatTakesAllRows) {
             std::string::npos);
   EXPECT_NE(refused([](auto& o) { o.accumulate_steps = 2; }).find("train.accumulate_steps"), std::string::npos);
   EXPECT_NE(refused([](auto& o) { o.average_decay = 0.9f; }).find("train.ema_decay"), std::string::npos);
-  EXPECT_NE(refused([](auto& o) { o.distribution.emplace().world_size = 2; }).find("dist.ranks: expected 1"),
-            std::string::npos);
+}
+
+TEST(SparseTables, HaveGradientsOfAllRanks) {
+  constexpr int ranks = 4;
+  for (const bool shard : {false, true}) {
+    SCOPED_TRACE(shard);
+    PipelineOptions options = adamw();
+    options.distribution = DistributionOptions{.rank = 1, .world_size = ranks, .bucket_bytes = 64 << 10};
+    if (shard) options.distribution->shard = Shard{1, ranks, 16 << 10};
+    const Graph graph = trained(1000, options);
+    const auto gathers = [&graph](ValueId id) {
+      return std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) {
+        return node.op->type() == "all_gather_start" && node.inputs[0] == id;
+      });
+    };
+    std::int64_t exchanged = 0;
+    for (const Node& node : graph.nodes()) {
+      if (!node.op->type().starts_with("all_reduce_start") && node.op->type() != "reduce_scatter_start") continue;
+      exchanged += graph.desc(node.inputs[0]).count();
+    }
+    std::int64_t dense = graph.desc(graph.find_value(flat::grad)).count();
+    const std::vector<const Node*> updates = row_updates(graph);
+    ASSERT_EQ(updates.size(), 2u);
+    for (const Node* update : updates) {
+      const Value& values = graph.value(update->inputs[SparseUpdate::values]);
+      const Node& gradient = graph.nodes()[static_cast<std::size_t>(values.producer)];
+      for (const ValueId of_ranks : gradient.inputs) {
+        EXPECT_EQ(graph.desc(of_ranks).shape[0], ranks * batch);
+        EXPECT_EQ(gathers(of_ranks), 1);
+        const auto own = std::find_if(graph.values().begin(), graph.values().end(), [&](const Value& value) {
+          return value.base == of_ranks && value.producer >= 0;
+        });
+        ASSERT_NE(own, graph.values().end());
+        EXPECT_EQ(own->byte_offset * ranks, static_cast<std::int64_t>(graph.desc(of_ranks).bytes()));
+      }
+      EXPECT_EQ(values.desc.shape[0], ranks * batch * words);
+      dense = std::min(dense, values.byte_offset / static_cast<std::int64_t>(sizeof(float)));
+    }
+    EXPECT_EQ(exchanged, dense) << "what is gathered is not summed over ranks too";
+  }
 }
 
 TEST(SparseTables, AreReadOnce) {
