@@ -108,8 +108,10 @@ BlockFormats DeployArguments::block_weights(const LoadedModel& opened, Backend& 
   }
   if (weights == "full") return {};
   const auto format = choice_from_name<BlockFormat>(weights);
-  if (!format) {
-    fail_usage("--weights: expected auto|full|{}, got \"{}\"", fmt::join(EnumNames<BlockFormat>::names, "|"), weights);
+  if (!format || !is_rounded(*format)) {
+    std::vector<std::string_view> names;
+    for (const BlockFormat rounded : rounded_block_formats) names.push_back(enum_name(rounded));
+    fail_usage("--weights: expected auto|full|{}, got \"{}\"", fmt::join(names, "|"), weights);
   }
   if (!reads_blocks) fail_usage("--weights: expected full: {} is for the CPU (--device cpu)", weights);
   if (opened.task->predicts_samples()) {

@@ -2,7 +2,6 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gguf_blocks.h"
 
 #include <algorithm>
 #include <array>
@@ -177,12 +176,12 @@ struct Described {
 std::uint64_t count_bytes(const TensorType& type, const Shape& shape, const std::string& where) {
   const auto elements = static_cast<std::uint64_t>(shape.count());
   if (type.dtype) return elements * element_size(*type.dtype);
-  const GgufBlockType& blocks = *find_gguf_block_type(type.name);
-  if (shape[-1] % blocks.elements != 0) {
-    fail("{}: rows of {} elements are no whole blocks of {}, which {} has", where, shape[-1], blocks.elements,
+  const BlockFormat format = find_block_format(type.name).value();
+  if (shape[-1] % block_elements(format) != 0) {
+    fail("{}: rows of {} elements are no whole blocks of {}, which {} has", where, shape[-1], block_elements(format),
          type.name);
   }
-  return elements / static_cast<std::uint64_t>(blocks.elements) * blocks.bytes;
+  return static_cast<std::uint64_t>(bytes_in_blocks(format, shape.count()));
 }
 
 Shape read_shape(Reader& reader, const std::string& where) {

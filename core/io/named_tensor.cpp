@@ -2,9 +2,9 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gguf_blocks.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 
 namespace ptrain {
@@ -46,7 +46,7 @@ void deinterleave_heads(const NamedTensor& tensor, std::span<Element> values) {
 
 bool holds_floats(const NamedTensor& tensor) {
   if (tensor.other_type.empty()) return is_floating(tensor.dtype);
-  return tensor.other_type == f64 || find_gguf_block_type(tensor.other_type) != nullptr;
+  return tensor.other_type == f64 || find_block_format(tensor).has_value();
 }
 
 void read_floats(const NamedTensor& tensor, std::span<float> out) {
@@ -56,8 +56,8 @@ void read_floats(const NamedTensor& tensor, std::span<float> out) {
   if (static_cast<std::int64_t>(out.size()) != tensor.shape.count())
     fail("tensor {} has shape {}, expected {} elements", quoted_name(tensor.name), tensor.shape.to_string(),
          out.size());
-  if (const GgufBlockType* const blocks = find_gguf_block_type(tensor.other_type)) {
-    dequantize_blocks(*blocks, tensor.bytes, out);
+  if (const auto format = find_block_format(tensor)) {
+    dequantize_blocks(*format, tensor.bytes, out);
   } else if (tensor.other_type == f64) {
     convert<double>(tensor, out);
   } else {
@@ -72,9 +72,12 @@ std::vector<float> to_floats(const NamedTensor& tensor) {
   return values;
 }
 
-std::optional<BlockFormat> find_block_format(const NamedTensor& tensor) {
-  const GgufBlockType* const type = find_gguf_block_type(tensor.other_type);
-  return type == nullptr ? std::nullopt : type->format;
+std::optional<BlockFormat> find_block_format(const NamedTensor& tensor) { return find_block_format(tensor.other_type); }
+
+std::optional<BlockFormat> find_block_format(std::string_view gguf_type) {
+  std::string name(gguf_type);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return choice_from_name<BlockFormat>(name);
 }
 
 std::vector<std::byte> copy_blocks(const NamedTensor& tensor) {

@@ -32,7 +32,9 @@ bool holds_floats(const NamedTensor& tensor);
 void read_floats(const NamedTensor& tensor, std::span<float> out);
 std::vector<float> to_floats(const NamedTensor& tensor);
 
-/// The format of a tensor that a file has in blocks; none: it has floats, or blocks that no layer reads as they are.
+/// The format of a GGUF file's type, "Q4_K"; none for others.
+std::optional<BlockFormat> find_block_format(std::string_view gguf_type);
+/// The format of a tensor that a file has in blocks; none: it has floats.
 std::optional<BlockFormat> find_block_format(const NamedTensor& tensor);
 /// The blocks of such a tensor, the rows of interleaved heads in order. Throws as read_floats does.
 std::vector<std::byte> copy_blocks(const NamedTensor& tensor);

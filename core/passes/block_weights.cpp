@@ -27,9 +27,9 @@ class BlockWeightsRewriter {
   std::optional<BlockFormat> find_format(ValueId id) const {
     const Value& value = graph_.value(id);
     const Shape& shape = value.desc.shape;
-    const bool fits = value.storage == Storage::parameter && value.desc.dtype == DType::f32 && shape.rank() == 2 &&
-                      shape[1] % block_elements == 0;
-    return fits ? formats_(value.name) : std::nullopt;
+    const bool fits = value.storage == Storage::parameter && value.desc.dtype == DType::f32 && shape.rank() == 2;
+    const std::optional<BlockFormat> format = fits ? formats_(value.name) : std::nullopt;
+    return format && shape[1] % block_elements(*format) == 0 ? format : std::nullopt;
   }
 
   /// The parameter in blocks, which several nodes may read.

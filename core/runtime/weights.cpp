@@ -288,12 +288,14 @@ BlockFormats find_block_formats(const std::filesystem::path& path, const Model& 
   const WeightsFile file(path);
   const std::vector<WeightMapping> mappings = model.weights();
   const TensorsByName tensors(file, mappings);
-  std::map<std::string, std::optional<BlockFormat>, std::less<>> formats;  // none where tensors of a variable differ
+  std::map<std::string, std::optional<BlockFormat>, std::less<>> formats;
   for (const WeightMapping& mapping : mappings) {
     const NamedTensor* tensor = tensors.find(mapping);
-    const std::optional<BlockFormat> format = tensor == nullptr ? std::nullopt : find_block_format(*tensor);
+    std::optional<BlockFormat> format = tensor == nullptr ? std::nullopt : find_block_format(*tensor);
+    if (format && !is_rounded(*format) && mapping.layout != WeightMapping::Layout::rows) format = BlockFormat::q8_0;
     const auto [known, added] = formats.try_emplace(mapping.variable, format);
-    if (!added && known->second != format) known->second.reset();
+    if (added || known->second == format) continue;
+    known->second = known->second && format ? std::optional(BlockFormat::q8_0) : std::nullopt;
   }
   return [formats](std::string_view parameter) {
     const auto found = formats.find(parameter);
@@ -332,7 +334,7 @@ void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, c
       return write_block_rows(tensor, external, mapping.row_begin, variables, name);
     }
     const Shape& stored = variables.at(name).desc.shape;
-    const Shape shape{stored[0], stored[1] / block_bytes(blocks->format) * block_elements};
+    const Shape shape{stored[0], stored[1] / block_bytes(blocks->format) * block_elements(blocks->format)};
     std::vector<float> values(external.size());
     from_external(mapping, shape, external, values);
     return write_values(variables, name, values);

@@ -37,7 +37,8 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
 void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
                  Variables& variables, const NamedTensor* more = nullptr);
 
-/// The formats of the variables that a GGUF file has in blocks that layers read as they are.
+/// The formats of the variables that a GGUF file has in blocks, which layers read as they are. A variable of several
+/// tensors in different formats is rounded to q8_0.
 BlockFormats find_block_formats(const std::filesystem::path& path, const Model& model);
 
 /// "a, b, c, d and 3 more".

@@ -16,7 +16,7 @@ WHOLE = {"model.embed_tokens": "token_embd", "model.norm": "output_norm"}
 OF_LAYER = {"input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
             "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
             "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
-F32, Q8_0 = 0, 8
+F32, Q8_0, Q6_K = 0, 8, 14
 
 
 def get_gguf_name(name):
@@ -43,6 +43,30 @@ def to_q8_0(values):
     return blocks
 
 
+def to_q6_k(values):
+    """Simple scales: the largest of sixteen elements is 31 of their steps."""
+    data = b""
+    for first in range(0, len(values), 256):
+        parts = [values[first + i:first + i + 16] for i in range(0, 256, 16)]
+        steps = [max(map(abs, part)) / 31 for part in parts]
+        unit = struct.unpack("<e", struct.pack("<e", max(steps) / 127))[0]
+        scales = [round(step / unit) if unit else 0 for step in steps]
+        q = [min(63, max(0, round(value / (unit * scale)) + 32)) if scale else 32
+             for part, scale in zip(parts, scales) for value in part]
+        low, high = bytearray(128), bytearray(64)
+        for half in range(2):
+            for i in range(32):
+                quarters = [q[half * 128 + quarter * 32 + i] for quarter in range(4)]
+                low[half * 64 + i] = quarters[0] & 15 | (quarters[2] & 15) << 4
+                low[half * 64 + 32 + i] = quarters[1] & 15 | (quarters[3] & 15) << 4
+                high[half * 32 + i] = sum(value >> 4 << 2 * quarter for quarter, value in enumerate(quarters))
+        data += bytes(low + high) + struct.pack("<16be", *scales, unit)
+    return data
+
+
+WRITE = {F32: lambda values: values.tobytes(), Q8_0: to_q8_0, Q6_K: to_q6_k}
+
+
 def write_text(text):
     return struct.pack("<Q", len(text.encode())) + text.encode()
 
@@ -60,7 +84,7 @@ def write_key(name, value):
 
 
 def convert(folder, path, matrices, **changes):
-    """A model's folder as a GGUF file whose matrices are of that type; `changes` replaces keys' values."""
+    """A model's folder as a GGUF file whose matrices are of that type, or of that by name; `changes` replaces keys' values."""
     sizes = json.loads((folder / "config.json").read_text())
     heads, kv_heads = sizes["num_attention_heads"], sizes["num_key_value_heads"]
     tokens = json.loads((folder / "vocab.json").read_text())
@@ -79,10 +103,10 @@ def convert(folder, path, matrices, **changes):
         for part, count in (("q_proj", heads), ("k_proj", kv_heads)):
             if part in name:
                 values = interleave(values, shape[0], count)
-        kind = matrices if len(shape) == 2 else F32
+        kind = F32 if len(shape) < 2 else matrices(name) if callable(matrices) else matrices
         described += write_text(get_gguf_name(name)) + struct.pack("<I", len(shape))
         described += struct.pack(f"<{len(shape)}QIQ", *reversed(shape), kind, len(data))
-        data += values.tobytes() if kind == F32 else to_q8_0(values)
+        data += WRITE[kind](values)
         data += bytes(-len(data) % 32)
     start = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(keys)) + b"".join(map(write_key, keys, keys.values()))
     start += described
@@ -121,6 +145,19 @@ class GgufModel(ProgramTest):
         self.assertEqual(self.measure_weights("full.gguf"), full)
         self.assertEqual(self.measure_weights("q8_0.gguf", "--weights", "full"), full)
         self.assertAlmostEqual(self.measure_weights("q8_0.gguf") / full, 34 / 128, delta=0.01)
+
+    def test_blocks_of_256_stay_as_they_are(self):
+        wide = self.train("wide", "-o", "eval.every_epochs=0", "-o", "train.steps=10", "-o", "model.size=mini")
+        self.assertEqual(wide.returncode, 0, wide.stderr)
+        convert(self.folder / "wide", self.folder / "full.gguf", F32)
+        convert(self.folder / "wide", self.folder / "q6_k.gguf", Q6_K)
+        convert(self.folder / "wide", self.folder / "mixed.gguf", lambda name: Q8_0 if "v_proj" in name else Q6_K)
+        full, six, mixed = (self.measure_weights(f"{name}.gguf") for name in ("full", "q6_k", "mixed"))
+        self.assertAlmostEqual(six / full, 210 / 1024, delta=0.01)
+        self.assertGreater(mixed, six)
+        self.assertLess(mixed / full, 34 / 128, "tensors that a layer joins are rounded to the larger type")
+        for name in ("q6_k", "mixed"):
+            self.assertEqual(self.answer(f"{name}.gguf"), self.answer(f"{name}.gguf", "--weights", "full"))
 
     def test_it_is_served(self):
         convert(self.folder / "own", self.folder / "tiny.gguf", Q8_0)

@@ -10,7 +10,7 @@ namespace {
 std::int64_t count_columns(const TensorDesc& blocks, BlockFormat format, const char* what) {
   require(blocks.dtype == DType::u8 && blocks.shape.rank() == 2 && blocks.shape[1] % block_bytes(format) == 0,
           "{}: expected u8 [N, blocks of {} bytes], got {}", what, block_bytes(format), blocks.to_string());
-  return blocks.shape[1] / block_bytes(format) * block_elements;
+  return blocks.shape[1] / block_bytes(format) * block_elements(format);
 }
 
 }  // namespace

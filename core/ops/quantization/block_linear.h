@@ -7,7 +7,7 @@
 
 namespace ptrain {
 
-/// The weights [N, K] in blocks: u8 [N, bytes of a row]. K is a multiple of block_elements.
+/// The weights [N, K] in blocks: u8 [N, bytes of a row]. K is a multiple of the format's block_elements().
 TensorDesc describe_blocks(BlockFormat format, const Shape& weights);
 
 struct BlockAttributes {
@@ -15,7 +15,8 @@ struct BlockAttributes {
 };
 
 /// y = r(x) w^T + bias. r rounds each 32 adjacent elements of x to a multiple s q of s = their largest magnitude / 127,
-/// q = x (127 / largest magnitude), all in f32, ties to even. Sums of 32 products are exact integers; their sum is f32.
+/// q = x (127 / largest magnitude), all in f32, ties to even. Sums of 32 products (of 16 for q5_k and q6_k) are exact
+/// integers; their sum is f32.
 /// inputs: x f32 [..., K]; w, the blocks of [N, K]; bias f32 [N] (optional).  outputs: y f32 [..., N].
 class BlockLinear final : public OpWith<BlockAttributes> {
  public:

@@ -1,5 +1,6 @@
 #include "core/ops/quantization/block_linear.h"
 
+#include "core/ops/require.h"
 #include "tests/ops/reference/block_linear.h"
 
 #include <gtest/gtest.h>
@@ -7,9 +8,16 @@
 namespace ptrain::testing {
 namespace block_linear_test {
 
-/// Of x [..., in] and `out` columns, with a bias or without.
-void check_layer(BlockFormat format, const Shape& x, std::int64_t out, bool bias) {
-  const std::int64_t in = x[-1];
+/// At least `elements`, in whole blocks.
+std::int64_t whole_blocks(BlockFormat format, std::int64_t elements) {
+  const std::int64_t each = block_elements(format);
+  return (elements + each - 1) / each * each;
+}
+
+/// Of x [..., in or somewhat more] and `out` columns, with a bias or without.
+void check_layer(BlockFormat format, Shape x, std::int64_t out, bool bias) {
+  const std::int64_t in = whole_blocks(format, x[-1]);
+  x = with_last(x, in);
   OpCase c;
   c.op = std::make_shared<BlockLinear>(BlockAttributes{format});
   c.inputs = {random_tensor(DType::f32, x, 1, -3, 3), random_blocks(format, Shape{out, in}, 2),
@@ -31,6 +39,26 @@ TEST(BlockLinear, MatchesTheReferenceOfEveryFormat) {
     check_layer(format, Shape{2, 5, 576}, 66, false);
     check_layer(format, Shape{1, 2048}, 515, false);
     check_layer(format, Shape{70, 4096}, 5, true);  // more rows than stay in the cache
+  }
+}
+
+/// The largest integers, and x that is rounded to the largest.
+TEST(BlockLinear, KeepsTheLargestSums) {
+  for (const BlockFormat format : block_formats) {
+    const std::int64_t in = whole_blocks(format, 64), each = block_bytes(format);
+    HostTensor blocks = random_blocks(format, Shape{9, in}, 1);
+    for (std::size_t i = 0; i < blocks.values.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i) % each;
+      const bool is_scale = format == BlockFormat::q6_k
+                                ? at >= each - 2
+                                : at < (format == BlockFormat::q4_1 || !is_rounded(format) ? 4 : 2);
+      if (!is_scale) blocks.values[i] = format == BlockFormat::q8_0 ? 0x7f : 0xff;
+    }
+    const HostTensor x = tensor(DType::f32, Shape{2, in}, std::vector<double>(static_cast<std::size_t>(2 * in), 1));
+    const std::vector<double> expected = block_linear_reference(format, {x, blocks, absent_tensor()})[0];
+    std::vector<HostTensor> inputs{x, blocks};
+    const HostTensor y = run_op(std::make_shared<BlockLinear>(BlockAttributes{format}), inputs)[0];
+    expect_close(y.values, expected, 1e-5, std::string(enum_name(format)));
   }
 }
 
@@ -65,12 +93,12 @@ TEST(BlockLinear, StaysWithinTheRoundingOfItsInput) {
 TEST(BlockLinear, ComputesARowAlikeWhateverIsBesideIt) {
   for (const BlockFormat format : block_formats) {
     const auto op = std::make_shared<BlockLinear>(BlockAttributes{format});
-    std::vector<HostTensor> inputs{random_tensor(DType::f32, Shape{7, 128}, 1),
-                                   random_blocks(format, Shape{11, 128}, 2)};
+    const std::int64_t in = whole_blocks(format, 288);
+    std::vector<HostTensor> inputs{random_tensor(DType::f32, Shape{7, in}, 1), random_blocks(format, Shape{11, in}, 2)};
     const std::vector<double> together = run_op(op, inputs)[0].values;
     for (std::ptrdiff_t row = 0; row < 7; ++row) {
-      const auto first = inputs[0].values.begin() + row * 128;
-      std::vector<HostTensor> alone{tensor(DType::f32, Shape{1, 128}, {first, first + 128}), inputs[1]};
+      const auto first = inputs[0].values.begin() + row * in;
+      std::vector<HostTensor> alone{tensor(DType::f32, Shape{1, in}, {first, first + in}), inputs[1]};
       const std::vector<double> expected(together.begin() + row * 11, together.begin() + (row + 1) * 11);
       EXPECT_EQ(run_op(op, alone)[0].values, expected) << enum_name(format) << ", row " << row;
     }
@@ -102,17 +130,18 @@ TEST(BlockLinear, RefusesWhatDoesNotFit) {
 
 TEST(BlockEmbedding, DequantizesTheRowsThatAreRead) {
   for (const BlockFormat format : block_formats) {
+    const std::int64_t in = whole_blocks(format, 64);
     std::vector<HostTensor> inputs{tensor(DType::i32, Shape{2, 3}, {4, 0, 4, 4, 2, 0}),
-                                   random_blocks(format, Shape{6, 64}, 1)};
+                                   random_blocks(format, Shape{6, in}, 1)};
     const HostTensor table = from_blocks(format, inputs[1]);
     std::vector<double> expected;
     for (const double id : inputs[0].values) {
-      const auto row = table.values.begin() + static_cast<std::ptrdiff_t>(id) * 64;
-      expected.insert(expected.end(), row, row + 64);
+      const auto row = table.values.begin() + static_cast<std::ptrdiff_t>(id) * in;
+      expected.insert(expected.end(), row, row + in);
     }
     const HostTensor y = run_op(std::make_shared<BlockEmbedding>(BlockAttributes{format}), inputs)[0];
     EXPECT_EQ(y.values, expected) << enum_name(format);
-    EXPECT_EQ(y.desc, (TensorDesc{DType::f32, Shape{2, 3, 64}}));
+    EXPECT_EQ(y.desc, (TensorDesc{DType::f32, Shape{2, 3, in}}));
   }
 }
 

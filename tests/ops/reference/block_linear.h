@@ -12,12 +12,14 @@ namespace ptrain::testing {
 /// The blocks of weights [rows, columns]: any bytes, but for scales and least values, which are below `largest`.
 inline HostTensor random_blocks(BlockFormat format, const Shape& weights, std::uint64_t seed, double largest = 0.01) {
   HostTensor blocks = random_tensor(DType::u8, describe_blocks(format, weights).shape, seed, 0, 256);
-  const std::int64_t each = block_bytes(format), halves = format == BlockFormat::q4_1 ? 2 : 1;
+  const bool has_least = format == BlockFormat::q4_1 || format == BlockFormat::q4_k || format == BlockFormat::q5_k;
+  const std::int64_t each = block_bytes(format), halves = has_least ? 2 : 1;
+  const std::int64_t first = format == BlockFormat::q6_k ? each - 2 : 0;
   const std::int64_t count = blocks.desc.count() / each;
   const HostTensor scales = random_tensor(DType::f16, Shape{count * halves}, seed + 1, -largest, largest);
   for (std::int64_t i = 0; i < count * halves; ++i) {
     const unsigned bits = f16(static_cast<float>(scales.values[static_cast<std::size_t>(i)])).bits;
-    const auto at = static_cast<std::size_t>(i / halves * each + i % halves * 2);
+    const auto at = static_cast<std::size_t>(i / halves * each + first + i % halves * 2);
     blocks.values[at] = bits & 255;
     blocks.values[at + 1] = bits >> 8;
   }
@@ -26,7 +28,7 @@ inline HostTensor random_blocks(BlockFormat format, const Shape& weights, std::u
 
 /// The weights that blocks stand for.
 inline HostTensor from_blocks(BlockFormat format, const HostTensor& blocks) {
-  const Shape shape{blocks.desc.shape[0], blocks.desc.shape[1] / block_bytes(format) * block_elements};
+  const Shape shape{blocks.desc.shape[0], blocks.desc.shape[1] / block_bytes(format) * block_elements(format)};
   std::vector<std::byte> bytes;
   for (const double byte : blocks.values) bytes.push_back(static_cast<std::byte>(static_cast<int>(byte)));
   std::vector<float> values(static_cast<std::size_t>(shape.count()));
@@ -36,12 +38,12 @@ inline HostTensor from_blocks(BlockFormat format, const HostTensor& blocks) {
 
 /// Every 32 elements rounded to multiples of a 127th of the largest of them.
 inline HostTensor rounded_to_8_bits(HostTensor x) {
-  for (std::size_t first = 0; first < x.values.size(); first += block_elements) {
+  for (std::size_t first = 0; first < x.values.size(); first += block_row_elements) {
     float largest = 0;
-    for (std::size_t i = first; i < first + block_elements; ++i) {
+    for (std::size_t i = first; i < first + block_row_elements; ++i) {
       largest = std::max(largest, std::abs(static_cast<float>(x.values[i])));
     }
-    for (std::size_t i = first; i < first + block_elements && largest > 0; ++i) {
+    for (std::size_t i = first; i < first + block_row_elements && largest > 0; ++i) {
       const float integer = std::nearbyint(static_cast<float>(x.values[i]) * (127 / largest));
       x.values[i] = static_cast<double>(integer) * static_cast<double>(largest) / 127;
     }

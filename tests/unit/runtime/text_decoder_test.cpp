@@ -182,7 +182,7 @@ TEST_F(Decoding, AnswersFromBlocksAsFromTheWeightsTheyStandFor) {
     DeployedModel blocks(*backend_, model, *task, file_, in_blocks);
     expect_close(answer_anew(blocks, texts), answer_anew(full, texts), 0.03);
   };
-  for (const BlockFormat format : block_formats) {
+  for (const BlockFormat format : rounded_block_formats) {
     for (const LlamaForm form : {LlamaForm::llama, LlamaForm::qwen2}) compare(*make_tiny_llama(form), format);
   }
   compare(*make_tiny_gpt2(), BlockFormat::q8_0);  // whose lookups read the table in full

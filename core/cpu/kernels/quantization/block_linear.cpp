@@ -15,9 +15,10 @@ namespace ptrain::cpu {
 namespace {
 
 constexpr int panel_rows = 8;  // of weights
-constexpr int words = block_elements / 4;
+constexpr int words = block_row_elements / 4;
 
 using Words = Register<std::int32_t, panel_rows>;  // each of four bytes
+using Bytes = Register<std::int8_t, panel_rows * 4>;
 using Floats = Register<float, panel_rows>;
 
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
@@ -76,29 +77,98 @@ PTRAIN_INLINE void transpose_words(const std::byte* const (&rows)[panel_rows], s
   to[3] = __builtin_shufflevector(high01, high23, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 
-/// A block of each of eight rows of weights, whose values are scale * integers + least.
+/// The 32-bit words at an offset of each row.
+PTRAIN_INLINE Words load_words(const std::byte* const (&rows)[panel_rows], std::int64_t offset) {
+  std::int32_t bits[panel_rows];
+  for (int i = 0; i < panel_rows; ++i) memcpy(&bits[i], rows[i] + offset, sizeof bits[i]);
+  return Words{bits[0], bits[1], bits[2], bits[3], bits[4], bits[5], bits[6], bits[7]};
+}
+
+/// Each lane's byte `index`, of 0 to 3.
+PTRAIN_INLINE Words get_byte(Words from, int index) { return (from >> 8 * index) & 255; }
+
+/// Thirty-two elements of each of eight rows of weights, whose values are scale * integers + least.
 template <BlockFormat format>
 struct PanelBlock {
-  static constexpr bool is_signed = format == BlockFormat::q8_0, has_least = !is_signed;
+  static constexpr bool is_signed = format == BlockFormat::q8_0 || format == BlockFormat::q6_k;
+  static constexpr bool has_least = !is_signed;
+  /// Parts whose products are added up as integers, each with a scale: more products of q5_k would not fit.
+  static constexpr int parts = format == BlockFormat::q5_k || format == BlockFormat::q6_k ? 2 : 1;
 
-  PTRAIN_INLINE void load(const std::byte* const (&rows)[panel_rows], std::int64_t block) {
-    const std::int64_t offset = block * block_bytes(format);
-    scales = load_halves(rows, offset);
-    if constexpr (is_signed) {
-      transpose_words(rows, offset + 2, integers);
-      transpose_words(rows, offset + 2 + block_elements / 2, integers + words / 2);
+  /// Of the rows' elements from `index` * 32 on.
+  PTRAIN_INLINE void load(const std::byte* const (&rows)[panel_rows], std::int64_t index) {
+    constexpr std::int64_t rows_of_block = block_elements(format) / block_row_elements;
+    const std::int64_t offset = index / rows_of_block * block_bytes(format);
+    const int row = static_cast<int>(index % rows_of_block);
+    if constexpr (format == BlockFormat::q6_k) {
+      load_q6_k(rows, offset, row);
+    } else if constexpr (!is_rounded(format)) {
+      load_k(rows, offset, row);
+    } else if constexpr (format == BlockFormat::q8_0) {
+      scales[0] = load_halves(rows, offset);
+      load_row(rows, offset + 2, integers);
     } else {
-      least = format == BlockFormat::q4_0 ? -8 * scales : load_halves(rows, offset + 2);
-      transpose_words(rows, offset + block_bytes(format) - block_elements / 2, integers);
+      scales[0] = load_halves(rows, offset);
+      least = format == BlockFormat::q4_0 ? -8 * scales[0] : load_halves(rows, offset + 2);
+      transpose_words(rows, offset + block_bytes(format) - block_row_elements / 2, integers);
       for (int i = 0; i < words / 2; ++i) {
-        integers[i + words / 2] = (integers[i] >> 4) & 0x0f0f0f0f;
-        integers[i] &= 0x0f0f0f0f;
+        integers[i + words / 2] = (integers[i] >> 4) & low_fours;
+        integers[i] &= low_fours;
       }
     }
   }
 
   Words integers[words];
-  Floats scales, least;
+  Floats scales[parts], least;
+
+ private:
+  static constexpr std::int32_t low_fours = 0x0f0f0f0f;
+
+  PTRAIN_INLINE static void load_row(const std::byte* const (&rows)[panel_rows], std::int64_t offset, Words* to) {
+    transpose_words(rows, offset, to);
+    transpose_words(rows, offset + block_row_elements / 2, to + words / 2);
+  }
+
+  /// q4_k and q5_k. Twelve bytes from 4 on have eight scales and eight least values of 6 bits: of the first four rows
+  /// the low bits of the first and second word's bytes, of the others four bits of the third word's and two high ones.
+  PTRAIN_INLINE void load_k(const std::byte* const (&rows)[panel_rows], std::int64_t offset, int row) {
+    const Words first = load_words(rows, offset + 4), second = load_words(rows, offset + 8);
+    Words scale = first & 0x3f3f3f3f, lowest = second & 0x3f3f3f3f;
+    if (row >= 4) {
+      const Words third = load_words(rows, offset + 12);
+      scale = (third & low_fours) | ((first >> 2) & 0x30303030);
+      lowest = ((third >> 4) & low_fours) | ((second >> 2) & 0x30303030);
+    }
+    scales[0] = load_halves(rows, offset) * __builtin_convertvector(get_byte(scale, row % 4), Floats);
+    scales[parts - 1] = scales[0];
+    least = -(load_halves(rows, offset + 2) * __builtin_convertvector(get_byte(lowest, row % 4), Floats));
+    constexpr std::int64_t fours_at = format == BlockFormat::q5_k ? 48 : 16;
+    load_row(rows, offset + fours_at + row / 2 * block_row_elements, integers);
+    for (Words& word : integers) word = (word >> row % 2 * 4) & low_fours;
+    if constexpr (format == BlockFormat::q5_k) {
+      Words fifths[words];
+      load_row(rows, offset + 16, fifths);
+      for (int i = 0; i < words; ++i) integers[i] |= ((fifths[i] >> row) & 0x01010101) << 4;
+    }
+  }
+
+  PTRAIN_INLINE void load_q6_k(const std::byte* const (&rows)[panel_rows], std::int64_t offset, int row) {
+    const int half = row / 4, quarter = row % 4;
+    load_row(rows, offset + half * 64 + quarter % 2 * block_row_elements, integers);
+    Words highs[words];
+    load_row(rows, offset + 128 + half * block_row_elements, highs);
+    for (int i = 0; i < words; ++i) {
+      const Words bits =
+          ((integers[i] >> quarter / 2 * 4) & low_fours) | (((highs[i] >> quarter * 2) & 0x03030303) << 4);
+      integers[i] = reinterpret_cast<Words>(reinterpret_cast<Bytes>(bits) - 32);
+    }
+    const Floats unit = load_halves(rows, offset + 208);
+    const Words both = load_words(rows, offset + 192 + row / 2 * 4);  // of two rows
+    for (int part = 0; part < parts; ++part) {
+      const Words scale = (both << (24 - 8 * (row % 2 * 2 + part))) >> 24;  // with its sign
+      scales[part] = unit * __builtin_convertvector(scale, Floats);
+    }
+  }
 };
 
 /// Exact sums of a block's products of weights and x, whose magnitudes are up to 127: signed weights lend theirs to x.
@@ -129,8 +199,6 @@ class ProductSums {
   }
 
  private:
-  using Bytes = Register<std::int8_t, panel_rows * 4>;
-
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
   PTRAIN_INLINE void add_unsigned(__m256i w, __m256i x) {
     sums_ = reinterpret_cast<Words>(_mm256_dpbusd_epi32(reinterpret_cast<__m256i>(sums_), w, x));
@@ -139,7 +207,7 @@ class ProductSums {
   PTRAIN_INLINE static Words add_pairs(__m256i pairs) {
     return reinterpret_cast<Words>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
-  /// Pairs of products fit into 16 bits; those of 4-bit weights still do when a whole block's are added.
+  /// Pairs of products fit into 16 bits; of unsigned weights of 4 or 5 bits, all of a part together still do.
   PTRAIN_INLINE void add_unsigned(__m256i w, __m256i x) {
     const __m256i pairs = _mm256_maddubs_epi16(w, x);
     if constexpr (is_signed) {
@@ -157,17 +225,17 @@ class ProductSums {
 struct RoundedRows {
   RoundedRows(void* workspace, std::int64_t rows, std::int64_t row_elements)
       : columns(row_elements),
-        blocks(row_elements / block_elements),
+        blocks(row_elements / block_row_elements),
         integers(static_cast<std::int8_t*>(workspace)),
         scales(reinterpret_cast<float*>(integers + rows * columns)),
         totals(scales + rows * blocks) {}
 
   static std::size_t bytes(std::int64_t rows, std::int64_t columns) {
-    return static_cast<std::size_t>(rows * (columns + columns / block_elements * 2 * std::int64_t{sizeof(float)}));
+    return static_cast<std::size_t>(rows * (columns + columns / block_row_elements * 2 * std::int64_t{sizeof(float)}));
   }
 
   void round_row(const float* x, std::int64_t row) const {
-    for (std::int64_t b = 0; b < blocks; ++b) round_block(x + b * block_elements, row * blocks + b);
+    for (std::int64_t b = 0; b < blocks; ++b) round_block(x + b * block_row_elements, row * blocks + b);
   }
 
   std::int64_t columns, blocks;
@@ -185,13 +253,13 @@ struct RoundedRows {
     store16(magnitudes, most);
     const float largest = *std::max_element(magnitudes, magnitudes + lanes);
     const float inverse = largest > least_magnitude ? 127 / largest : 0;
-    std::int8_t* to = integers + block * block_elements;
+    std::int8_t* to = integers + block * block_row_elements;
     store16(to, first * splat(inverse));
     store16(to + lanes, second * splat(inverse));
     const float poison = total((first - first) + (second - second));
     scales[block] = largest / 127 + poison;
     int sum = 0;
-    for (int i = 0; i < block_elements; ++i) sum += to[i];
+    for (int i = 0; i < block_row_elements; ++i) sum += to[i];
     totals[block] = scales[block] * static_cast<float>(sum);
   }
 
@@ -202,20 +270,28 @@ struct RoundedRows {
 template <BlockFormat format, int rows>
 PTRAIN_INLINE void add_blocks(const PanelBlock<format>* panel, std::int64_t count, const RoundedRows& x,
                               std::int64_t row, std::int64_t first, Floats (&sums)[rows]) {
-  const std::int8_t* integers = x.integers + row * x.columns + first * block_elements;
+  using Block = PanelBlock<format>;
+  constexpr int words_of_part = words / Block::parts;
+  const std::int8_t* integers = x.integers + row * x.columns + first * block_row_elements;
   const float *scales = x.scales + row * x.blocks + first, *totals = x.totals + row * x.blocks + first;
-  for (std::int64_t b = 0; b < count; ++b, integers += block_elements, ++scales, ++totals) {
-    const PanelBlock<format>& block = panel[b];
-    ProductSums<PanelBlock<format>::is_signed> products[rows];
+  for (std::int64_t b = 0; b < count; ++b, integers += block_row_elements, ++scales, ++totals) {
+    const Block& block = panel[b];
+#pragma GCC unroll 2
+    for (int part = 0; part < Block::parts; ++part) {
+      ProductSums<Block::is_signed> products[rows];
 #pragma GCC unroll 8
-    for (int i = 0; i < words; ++i) {
+      for (int i = part * words_of_part; i < (part + 1) * words_of_part; ++i) {
 #pragma GCC unroll 4
-      for (int j = 0; j < rows; ++j) products[j].add(block.integers[i], splat_word(integers + j * x.columns + i * 4));
+        for (int j = 0; j < rows; ++j) products[j].add(block.integers[i], splat_word(integers + j * x.columns + i * 4));
+      }
+#pragma GCC unroll 4
+      for (int j = 0; j < rows; ++j) {
+        sums[j] += products[j].get() * (block.scales[part] * splat_panel(scales[j * x.blocks]));
+      }
     }
+    if constexpr (Block::has_least) {
 #pragma GCC unroll 4
-    for (int j = 0; j < rows; ++j) {
-      sums[j] += products[j].get() * (block.scales * splat_panel(scales[j * x.blocks]));
-      if constexpr (block.has_least) sums[j] += block.least * splat_panel(totals[j * x.blocks]);
+      for (int j = 0; j < rows; ++j) sums[j] += block.least * splat_panel(totals[j * x.blocks]);
     }
   }
 }
@@ -246,6 +322,12 @@ class BlockLinearKernel final : public Kernel {
         return multiply<BlockFormat::q4_0>(rounded, args);
       case BlockFormat::q4_1:
         return multiply<BlockFormat::q4_1>(rounded, args);
+      case BlockFormat::q4_k:
+        return multiply<BlockFormat::q4_k>(rounded, args);
+      case BlockFormat::q5_k:
+        return multiply<BlockFormat::q5_k>(rounded, args);
+      case BlockFormat::q6_k:
+        return multiply<BlockFormat::q6_k>(rounded, args);
     }
   }
 
@@ -306,7 +388,8 @@ class BlockLinearKernel final : public Kernel {
     }
     const std::int64_t ahead = panel_rows * bytes_in_blocks(format, in_);  // the next panel
     for (std::int64_t b = 0; b < blocks; ++b) {
-      for (const std::byte* row : rows) __builtin_prefetch(row + ahead + (first + b) * block_bytes(format));
+      const std::int64_t at = (first + b) * block_row_elements / block_elements(format) * block_bytes(format);
+      for (const std::byte* row : rows) __builtin_prefetch(row + ahead + at);
       to[b].load(rows, first + b);
     }
   }
