@@ -49,6 +49,8 @@ std::string format_data(const DescribedModel& model) {
     case DataKind::table:
       return fmt::format("clicks, {} dense and {} categorical features", model.data.dense_features,
                          model.data.categorical_features);
+    case DataKind::video:
+      return fmt::format("features of videos, {} frames", model.data.max_frames);
   }
   return {};
 }
@@ -70,6 +72,8 @@ const char* format_kind(const DatasetInfo& data) {
       return "text";
     case DataKind::table:
       return "tables";
+    case DataKind::video:
+      return "videos";
   }
   return "";
 }
@@ -83,6 +87,7 @@ nlohmann::json list_as_json(const DescribedModel& model) {
   if (model.data.kind == DataKind::image) json["image_size"] = to_json(model.data.image_size);
   if (model.data.frames > 0) json["frames"] = model.data.frames;
   if (model.data.max_length > 0) json["max_length"] = model.data.max_length;
+  if (model.data.max_frames > 0) json["max_frames"] = model.data.max_frames;
   if (const auto& published = model.entry.published) {
     json["published"] = {{"top1", published->top1}, {"source", published->source}, {"data", published->data}};
   }

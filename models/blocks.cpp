@@ -3,6 +3,7 @@
 #include "core/data/tensor_names.h"
 #include "core/ops/dropout.h"
 #include "core/ops/linear.h"
+#include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 
 namespace ptrain {
@@ -38,6 +39,28 @@ ValueId Blocks::layer_norm(const std::string& name, ValueId x, float epsilon, Mo
   const ValueId gamma = parameter(std::move(scale));
   const ValueId beta = parameter(std::move(offset));
   return add(name, std::make_shared<LayerNorm>(epsilon), {x, gamma, beta});
+}
+
+Blocks::NormVariables Blocks::norm_variables(const std::string& name, std::int64_t channels, float scale, Norms norms) {
+  const Shape width{channels};
+  const Initializer one = constant_start(1), zero = constant_start(0);
+  ModelVariable scales = make_variable(name + ".weight", width, constant_start(scale));
+  ModelVariable offsets = make_variable(name + ".bias", width, zero);
+  ModelVariable running_mean = make_variable(name + ".running_mean", width, zero);
+  const bool frozen = norms == Norms::frozen;
+  if (!frozen) running_mean.files.front().step_counter = name + ".num_batches_tracked";
+  NormVariables variables{};
+  variables.scale = frozen ? state(std::move(scales)) : parameter(std::move(scales));
+  variables.offset = frozen ? state(std::move(offsets)) : parameter(std::move(offsets));
+  variables.mean = state(std::move(running_mean));
+  variables.variance = state(make_variable(name + ".running_var", width, one));
+  return variables;
+}
+
+ValueId Blocks::batch_norm(const std::string& name, ValueId x) {
+  const NormVariables v = norm_variables(name, channels(x), 1, Norms::batch);
+  const auto op = std::make_shared<BatchNorm>(BatchNormAttributes{.training = training()});
+  return add(name, op, {x, v.scale, v.offset, v.mean, v.variance});
 }
 
 ValueId Blocks::classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,

@@ -17,6 +17,9 @@ ModelVariable make_variable(const std::string& name, const Shape& shape, Initial
 /// The same variable as part of the head, which published weights of the body may lack.
 ModelVariable of_head(ModelVariable variable);
 
+/// Whether norms follow the batches' statistics, or stay as their weights are (torchvision's FrozenBatchNorm2d).
+enum class Norms { batch, frozen };
+
 class Blocks {
  public:
   /// `dropout` is the probability in training; `sample_dropout` is the largest probability of stochastic depth.
@@ -40,6 +43,13 @@ class Blocks {
   ValueId linear(const std::string& name, ValueId x, ModelVariable weight, ModelVariable bias);
   /// Over the last axis, with a scale and an offset per channel.
   ValueId layer_norm(const std::string& name, ValueId x, float epsilon, ModelVariable scale, ModelVariable offset);
+  struct NormVariables {
+    ValueId scale, offset, mean, variance;
+  };
+  /// A batch norm's, of which the scales start at `scale`; frozen ones are not trained.
+  NormVariables norm_variables(const std::string& name, std::int64_t channels, float scale, Norms norms);
+  /// Batch norm over the last axis.
+  ValueId batch_norm(const std::string& name, ValueId x);
   /// The final linear layer, whose classes depend on the data set: weights files may lack it or have another number of
   /// classes.
   ValueId classifier(const std::string& name, ValueId x, std::int64_t classes, const Initializer& weight,

@@ -11,6 +11,7 @@
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
 #include "models/text/transformer.h"
+#include "models/video/nextvlad.h"
 #include "models/vision/convnext.h"
 #include "models/vision/deeplab.h"
 #include "models/vision/deeplab_xception.h"
@@ -136,6 +137,10 @@ std::unique_ptr<Model> gru4rec(const Config& config, const DatasetInfo& data) {
   return make_gru4rec(gru4rec_spec(config, data));
 }
 
+std::unique_ptr<Model> nextvlad(const Config& config, const DatasetInfo& data) {
+  return make_nextvlad(nextvlad_spec(config, data));
+}
+
 template <LlamaForm form>
 std::unique_ptr<Model> llama(const Config& config, const DatasetInfo& data) {
   return make_llama(llama_spec(form, config, data));
@@ -170,6 +175,19 @@ ModelEntry gru4rec_entry() {
                   "data.max_length",      "data.negatives", "train.loss"};
   return {"gru4rec", {"GRU4Rec"},   "GRU4Rec",          DataKind::tokens,
           keys,      {"next_item"}, MainWork::products, "GRU4Rec_PyTorch_Official"};
+}
+
+ModelEntry video_entry(std::string name, std::string other_name, std::string family, const Keys& keys) {
+  return {std::move(name),
+          {std::move(other_name)},
+          std::move(family),
+          DataKind::video,
+          concatenate({"model.size", "model.dropout", "data.max_frames"}, keys),
+          {"multi_label"},
+          MainWork::products,
+          "ptrain",
+          {},
+          {video_size_names.begin(), video_size_names.end()}};
 }
 
 ModelEntry fcn_entry() {
@@ -329,6 +347,7 @@ const std::vector<Row>& model_rows() {
       {click_entry(ClickForm::deepfm, {"DeepFM"}, "DeepFM"), click_model<ClickForm::deepfm>},
       {click_entry(ClickForm::dlrm_dcnv2, {"DLRM_DCN"}, "DLRM"), click_model<ClickForm::dlrm_dcnv2>},
       {gru4rec_entry(), gru4rec},
+      {video_entry("nextvlad", "NeXtVLAD", "NeXtVLAD", norm_keys), nextvlad},
       {gpt2_entry(), gpt2},
       {llama_entry(LlamaForm::llama, {"SmolLM2"}, "Llama"), llama<LlamaForm::llama>},
       {llama_entry(LlamaForm::qwen2, {}, "Qwen"), llama<LlamaForm::qwen2>},
@@ -357,6 +376,8 @@ const char* plural(DataKind kind) {
       return "running text";
     case DataKind::parallel:
       return "parallel text";
+    case DataKind::video:
+      return "features of videos";
   }
   return "";
 }
@@ -407,6 +428,8 @@ DatasetInfo described_data(const ModelEntry& model) {
     case DataKind::parallel:
       data = parallel_info(static_cast<int>(Config{}.data.max_length), static_cast<int>(TransformerSpec{}.vocab_size));
       break;
+    case DataKind::video:
+      return video_info(static_cast<int>(VideoSpec{}.max_frames), static_cast<int>(VideoSpec{}.classes));
   }
   return data;
 }

@@ -87,6 +87,8 @@ std::string sample_size(const Report& report) {
     case DataKind::tokens:
     case DataKind::parallel:
       return fmt::format(", length {}", data.max_length);
+    case DataKind::video:
+      return fmt::format(", {} frames", data.max_frames);
     case DataKind::table:
       return {};
   }

@@ -111,6 +111,8 @@ ptrain_kind to_kind(const DatasetInfo& data) {
       return data.frames > 0 ? PTRAIN_CLIPS : PTRAIN_IMAGES;
     case DataKind::table:
       return PTRAIN_TABLES;
+    case DataKind::video:
+      return PTRAIN_VIDEOS;
     case DataKind::text:
     case DataKind::tokens:
     case DataKind::parallel:

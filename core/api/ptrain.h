@@ -37,7 +37,13 @@ typedef enum ptrain_status {
 } ptrain_status;
 
 typedef enum ptrain_type { PTRAIN_UINT8 = 0, PTRAIN_INT32 = 1, PTRAIN_INT64 = 2, PTRAIN_FLOAT32 = 3 } ptrain_type;
-typedef enum ptrain_kind { PTRAIN_IMAGES = 0, PTRAIN_TEXTS = 1, PTRAIN_TABLES = 2, PTRAIN_CLIPS = 3 } ptrain_kind;
+typedef enum ptrain_kind {
+  PTRAIN_IMAGES = 0,
+  PTRAIN_TEXTS = 1,
+  PTRAIN_TABLES = 2,
+  PTRAIN_CLIPS = 3,
+  PTRAIN_VIDEOS = 4
+} ptrain_kind;
 typedef enum ptrain_output { PTRAIN_LOGITS = 0, PTRAIN_PROBABILITIES = 1 } ptrain_output;
 
 typedef struct ptrain_model ptrain_model;
@@ -63,7 +69,9 @@ typedef struct ptrain_options {
  *
  * Clips are "images" [N, frames, height, width, 3]. Rows of tables are "dense_features" [N, D], PTRAIN_FLOAT32, and
  * "categorical_features" [N, K], PTRAIN_INT32 or PTRAIN_INT64: category indices; their names in version 0.1.0,
- * "numbers" and "categories", are accepted too. ptrain_input gives the shapes of any model.
+ * "numbers" and "categories", are accepted too. Videos are "rgb_features" [N, F, 1024], "audio_features" [N, F, 128]
+ * and "frame_mask" [N, F], 1 for frames and 0 for the padding after them, PTRAIN_FLOAT32. ptrain_input gives the shapes
+ * of any model.
  *
  * The output is PTRAIN_FLOAT32 [N, classes]: logits, or the values of a regression, which has one class. ptrain_answer
  * describes the outputs of other models. N is 1 to max_batch. */

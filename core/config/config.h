@@ -122,6 +122,7 @@ struct DataConfig {
   std::int64_t workers = 2;      // 0: load on the training thread
   Decoder decoder = Decoder::automatic;
   std::int64_t max_length = 128;  // tokens per sequence, [CLS] and [SEP] included
+  std::int64_t max_frames = 300;  // of a video whose frames' features are read
   Padding padding = Padding::max_length;
   std::string vocab;  // vocabulary file
   ChatTemplate chat_template = ChatTemplate::chatml;

@@ -41,10 +41,11 @@ struct EnumNames<Decoder> {
 };
 
 /// Form of a sample, used to match models with data sources: a DataKind, with clips distinct from single images.
-enum class SampleForm { image, clip, text, table, tokens, parallel };
+enum class SampleForm { image, clip, text, table, tokens, parallel, video };
 template <>
 struct EnumNames<SampleForm> {
-  static constexpr std::array<std::string_view, 6> names{"image", "clip", "text", "table", "tokens", "parallel"};
+  static constexpr std::array<std::string_view, 7> names{"image",  "clip",     "text", "table",
+                                                         "tokens", "parallel", "video"};
 };
 
 /// How a chat becomes one text (data/text/chat_template.h).

@@ -114,6 +114,9 @@ std::vector<Key> data_keys(const Sources& all) {
       data_key("max_length", &DataConfig::max_length,
                "tokens per sequence, [CLS] and [SEP] included, or per block of a language model")
           .between(3, 65536),
+      data_key("max_frames", &DataConfig::max_frames,
+               "frames read of a video, from its first on; shorter ones are padded to as many")
+          .between(1, 10'000),
       data_key("padding", &DataConfig::padding,
                "max_length: pad every sequence; none: concatenate a batch's sequences without padding"),
       data_key("vocab", &DataConfig::vocab,

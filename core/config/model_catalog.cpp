@@ -32,6 +32,8 @@ SampleForm ModelEntry::form() const {
       return SampleForm::tokens;
     case DataKind::parallel:
       return SampleForm::parallel;
+    case DataKind::video:
+      return SampleForm::video;
   }
   fail_invariant("a model reads no kind of data");
 }

@@ -43,6 +43,10 @@ std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size) {
               {tensor_names::lengths, DType::i32, {}, 1, data.max_length + 1},
               {tensor_names::decoder_ids, DType::i32, {data.max_length}, 0, data.vocab_size},
               {tensor_names::decoder_lengths, DType::i32, {}, 1, data.max_length + 1}};
+    case DataKind::video:
+      return {{tensor_names::rgb_features, DType::f32, {data.max_frames, rgb_features_per_frame}},
+              {tensor_names::audio_features, DType::f32, {data.max_frames, audio_features_per_frame}},
+              {tensor_names::frame_mask, DType::f32, {data.max_frames}}};
   }
   return {};
 }
@@ -51,6 +55,7 @@ std::vector<TensorSpec> target_tensors(const DatasetInfo& data) {
   std::vector<TensorSpec> specs;
   for (const std::string& name : data.targets) {
     if (name == tensor_names::labels) specs.push_back({name, DType::i32, {}, ignored_label, data.classes});
+    if (name == tensor_names::multi_hot_labels) specs.push_back({name, DType::i32, {data.classes}, ignored_label, 2});
     if (name == tensor_names::next_tokens) {
       specs.push_back({name, DType::i32, {data.max_length}, ignored_label, data.vocab_size});
     }

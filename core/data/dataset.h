@@ -35,6 +35,9 @@ inline bool learns(const std::vector<std::string>& targets, std::string_view tar
 /// resized to fit into it and padded at the right and the bottom (data/image/framing.h).
 enum class ImageFraming { crop, pad };
 
+/// Features of a video's frame, as in YouTube-8M: of its picture and of its sound.
+inline constexpr std::int64_t rgb_features_per_frame = 1024, audio_features_per_frame = 128;
+
 struct DatasetInfo {
   DataKind kind = DataKind::image;
   std::vector<std::string> targets{tensor_names::labels};  // names of the target tensors
@@ -63,6 +66,8 @@ struct DatasetInfo {
   int categorical_features = 0;
   std::int64_t hash_buckets = 0;
 
+  int max_frames = 0;  // of videos as features of their frames
+
   int images_per_sample() const { return frames > 0 ? frames : 1; }
 };
 
@@ -80,6 +85,7 @@ class SampleRow {
   /// The batch must outlive it.
   SampleRow(Batch& batch, std::int64_t row, const ImageForm& form = {}) : batch_(batch), row_(row), form_(form) {}
 
+  bool has(std::string_view name) const { return batch_.has(name); }
   /// The row of the tensor of that name; T is its storage type.
   template <typename T>
   std::span<T> at(std::string_view name) const {
@@ -88,7 +94,7 @@ class SampleRow {
   /// Sets the single element of its row, if the batch has the tensor: samples for inference have no labels.
   template <typename T>
   void set(std::string_view name, T value) const {
-    if (batch_.has(name)) at<T>(name)[0] = value;
+    if (has(name)) at<T>(name)[0] = value;
   }
   /// Sets the labels at the label map's own size; the batch has masks.
   void set_label_map(PixelClasses map) const { batch_.label_maps.at(static_cast<std::size_t>(row_)) = std::move(map); }

@@ -63,6 +63,16 @@ DatasetInfo parallel_info(int max_length, int vocab_size, std::int32_t end_token
   return info;
 }
 
+DatasetInfo video_info(int max_frames, int classes) {
+  DatasetInfo info;
+  info.kind = DataKind::video;
+  info.targets = {tensor_names::multi_hot_labels};
+  info.max_frames = max_frames;
+  info.classes = classes;
+  info.class_names = numbered_classes(classes);
+  return info;
+}
+
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split) {
   std::unique_ptr<Dataset> opened = find_source_row(settings.source).open(settings, split);
   for (const std::string& name : opened->info().class_names) {

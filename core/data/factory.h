@@ -30,6 +30,7 @@ struct DataSettings {
   Augmentation augment = Augmentation::automatic;
   ImageOrientation orientation = ImageOrientation::exif;
   int max_length = 128;                               // tokens per sample, [CLS] and [SEP] included
+  int max_frames = 300;                               // youtube8m, synthetic videos: frames read of each
   std::string vocab_path = {};                        // as open_tokenizer takes it
   ChatTemplate chat_template = ChatTemplate::chatml;  // chat
   int negatives = 0;                                  // sessions: items drawn for each training session
@@ -54,6 +55,9 @@ std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split)
 DatasetInfo tokens_info(int max_length, int vocab_size);
 /// The DatasetInfo of texts and their translations.
 DatasetInfo parallel_info(int max_length, int vocab_size, std::int32_t end_token = 0);
+
+/// The DatasetInfo of videos whose classes are numbers.
+DatasetInfo video_info(int max_frames, int classes);
 
 /// Names of the classes by label; empty where they are only numbers.
 std::vector<std::string> label_names(const DatasetInfo& info);

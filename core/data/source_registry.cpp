@@ -95,6 +95,14 @@ std::vector<DataSourceRow> image_rows() {
         .can_split = true},
        open_tf_record,
        {{.order = 6, .folder = "shards of TFRecord", .find = find_tf_record}}},
+      {{.name = "youtube8m",
+        .provides = {video},
+        .help = "videos as features of their frames in YouTube-8M's TFRecord files of tf.train.SequenceExample (id, "
+                "labels; rgb, audio): data.path/{train,val}/*.tfrecord, or names such as train0000.tfrecord and "
+                "validate0000.tfrecord",
+        .keys = file_keys(),
+        .targets = {tensor_names::multi_hot_labels}},
+       open_youtube8m},
       {{.name = "packed",
         .provides = {image},
         .help = "data.path/train.pack and val.pack, which ptrain data pack makes of an image_folder",
@@ -206,13 +214,13 @@ std::vector<DataSourceRow> other_rows() {
         .required = {train_file}},
        open_criteo},
       {{.name = "synthetic",
-        .provides = {image, clip, text, table, tokens, parallel},
+        .provides = {image, clip, text, table, tokens, parallel, video},
         .help =
             "synthetic images, clips or text with classes, images with a class for each pixel or with boxes, clicks, "
-            "running tokens, or tokens to reverse, all of them learnable; reads no file",
+            "running tokens, tokens to reverse, or features of videos, all of them learnable; reads no file",
         .keys = {"data.synthetic_samples"},
         .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations, tensor_names::object_masks,
-                    tensor_names::next_tokens}},
+                    tensor_names::next_tokens, tensor_names::multi_hot_labels}},
        open_synthetic},
   };
 }

@@ -26,6 +26,8 @@ std::unique_ptr<Dataset> open_voc_segmentation(const DataSettings& settings, Spl
 std::unique_ptr<Dataset> open_cityscapes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_web_dataset(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tf_record(const DataSettings& settings, Split split);
+/// Also throws Error{failed} naming file and record of a video that has no labels, or one that is out of range.
+std::unique_ptr<Dataset> open_youtube8m(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_packed(const DataSettings& settings, Split split);
 /// Whether `root` has annotations of evaluation samples that open_coco reads.
 bool holds_coco(const std::filesystem::path& root);
@@ -40,6 +42,8 @@ std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
 /// Generates data of settings.synthetic_kind from random numbers.
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
+/// Of each class's centroid and noise; some frames of a video are of none.
+std::unique_ptr<Dataset> open_synthetic_videos(const DataSettings& settings, Split split);
 /// With masks or annotations, as settings.targets say.
 std::unique_ptr<Dataset> open_synthetic_shapes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);

@@ -262,6 +262,8 @@ std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split spli
       return std::make_unique<SyntheticTokens>(settings, split);
     case DataKind::parallel:
       return std::make_unique<SyntheticParallel>(settings, split);
+    case DataKind::video:
+      return open_synthetic_videos(settings, split);
   }
   fail_usage("unknown kind of data");
 }

@@ -14,10 +14,15 @@ inline constexpr const char* decoder_ids = "decoder_input_ids";    // i32 [N,S],
 inline constexpr const char* decoder_lengths = "decoder_lengths";  // i32 [N], tokens of each
 inline constexpr const char* dense_features = "dense_features";    // f32 [N,D], of a table's rows
 inline constexpr const char* categorical_features = "categorical_features";  // i32 [N,K], of a table's rows
-inline constexpr const char* placements = "placements";  // f32 [N,5], of padded images (data/image/framing.h)
+inline constexpr const char* placements = "placements";          // f32 [N,5], of padded images (data/image/framing.h)
+inline constexpr const char* rgb_features = "rgb_features";      // f32 [N,F,1024], of a video's frames
+inline constexpr const char* audio_features = "audio_features";  // f32 [N,F,128], likewise
+inline constexpr const char* frame_mask = "frame_mask";          // f32 [N,F], 1 for frames, 0 for padding
 
 // Targets.
-inline constexpr const char* labels = "labels";              // i32 [N]; -1 marks rows without a sample
+inline constexpr const char* labels = "labels";  // i32 [N]; -1 marks rows without a sample
+inline constexpr const char* multi_hot_labels =
+    "multi_hot_labels";  // i32 [N,classes], 1 for a sample's classes; -1 marks rows without a sample
 inline constexpr const char* values = "values";              // f32 [N]; NaN marks rows without a sample
 inline constexpr const char* masks = "masks";                // i32 [N,H,W], a class per pixel; -1: none
 inline constexpr const char* annotations = "annotations";    // i64 [N,M,9], objects (data/boxes/annotated_images.h)

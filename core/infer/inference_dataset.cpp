@@ -30,6 +30,8 @@ std::unique_ptr<InferenceDataset> open_kind(const ModelArtifact& model, const st
       return open_text_inputs(model, arguments, options);
     case DataKind::table:
       return open_table_inputs(model, arguments);
+    case DataKind::video:
+      return open_video_inputs(model, arguments);
     case DataKind::tokens:
     case DataKind::parallel:
       break;

@@ -41,7 +41,8 @@ struct InferenceDataOptions {
 /// clip's label is its parent folder if that has a class's name; "-" likewise. Texts: .tsv, .csv, .jsonl and .json
 /// tables with labels; .txt files of one sentence per line; "-" for such lines of standard input; anything else is
 /// itself a sentence. A tab splits a sentence into a pair. Tables: files of Criteo's lines, with or without labels; "-"
-/// for such lines of standard input. Throws Error{failed} naming what is missing, is no text, has an unknown class as
+/// for such lines of standard input. Videos: TFRecord files of their frames' features; "-" for one path per line of
+/// standard input. Throws Error{failed} naming what is missing, is no text, has an unknown class as
 /// label or unexpected fields, and when there is no input at all. Throws Error{usage} for language models, which
 /// generate text (generation.h).
 std::unique_ptr<InferenceDataset> open_inputs(const ModelArtifact& model, const std::vector<std::string>& arguments,

@@ -25,6 +25,10 @@ std::unique_ptr<InferenceDataset> open_text_inputs(const ModelArtifact& model,
 std::unique_ptr<InferenceDataset> open_table_inputs(const ModelArtifact& model,
                                                     const std::vector<std::string>& arguments);
 
+/// Videos in YouTube-8M's records: files, or "-" for a path per line of standard input. Throws as the others do.
+std::unique_ptr<InferenceDataset> open_video_inputs(const ModelArtifact& model,
+                                                    const std::vector<std::string>& arguments);
+
 struct InputLine {
   std::string text;
   std::int64_t number = 0;  // from 1

@@ -102,7 +102,9 @@ Config restore_config(const Report& report) {
 }
 
 DataKind reads(const Report& report) {
-  if (report.model.sample == "sample") return DataKind::table;
+  for (const DataKind kind : {DataKind::table, DataKind::video}) {
+    if (report.model.sample == sample_name(kind)) return kind;
+  }
   const bool is_text = !report.model.sample.empty() ? report.model.sample == "sequence"
                        : report.throughput          ? report.throughput->unit == "sequences/s"
                                                     : !restore_config(report).data.vocab.empty();

@@ -168,7 +168,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     for (const float value : data.stddev) {
       if (!(value > 0) || !std::isfinite(value)) fail("{}: image.stddev: expected numbers above 0", where);
     }
-  } else {
+  } else if (data.kind != DataKind::video) {
     if (!document.text) fail("{}: text: missing, but {} reads text", where, document.model);
     data.max_length = number_of_key("data.max_length", document.text->max_length, where);
     if (data.max_length < least_length) fail("{}: text.max_length: expected at least {}", where, least_length);
@@ -248,7 +248,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
     document.image = {data.image_size, resized_to, data.mean, data.stddev, std::nullopt, std::nullopt};
     if (pads) document.image->framing = "pad";
     if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
-  } else if (data.kind != DataKind::table) {
+  } else if (model.is_text()) {
     document.text = {data.max_length, config.data.lowercase, data.vocab_size};
     const auto& source = find_source_row(config.data.source).entry;
     if (source.reads_key("data.chat_template")) {
@@ -297,6 +297,7 @@ ModelArtifact open_trained_model(const fs::path& folder, std::span<const ModelEn
   trained.data = make_dataset_info(trained.document, entry, path.string());
   trained.config = make_config(trained.document, entry, folder);
   trained.data.hash_buckets = trained.config.model.hash_buckets;
+  trained.data.max_frames = static_cast<int>(trained.config.data.max_frames);
   if (entry.reads_clips()) {
     trained.data.frames = static_cast<int>(trained.config.model.segments);
   }
@@ -318,6 +319,7 @@ void require_images_or_sentences(const ModelArtifact& trained, const std::string
   if (data.kind == DataKind::table) reads = "rows of tables";
   if (data.kind == DataKind::tokens) reads = "running text";
   if (data.kind == DataKind::parallel) reads = "texts to translate";
+  if (data.kind == DataKind::video) reads = "features of videos";
   if (data.frames > 0) reads = fmt::format("clips of {} frames", data.frames);
   if (reads.empty()) return;
   fail_usage("{}: reads {}, which {}; use ptrain infer or bench infer", trained.folder.string(), reads, what);

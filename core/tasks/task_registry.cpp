@@ -6,6 +6,7 @@
 #include "core/tasks/detection/detection.h"
 #include "core/tasks/detection/instance_segmentation.h"
 #include "core/tasks/language_model/language_model.h"
+#include "core/tasks/multi_label/multi_label.h"
 #include "core/tasks/next_item/next_item.h"
 #include "core/tasks/regression/regression.h"
 #include "core/tasks/segmentation/segmentation.h"
@@ -35,6 +36,7 @@ constexpr Row rows[] = {
     {"language_model", make<LanguageModel>},
     {"next_item", make<NextItem>},
     {"clicks", make<Clicks>},
+    {"multi_label", make<MultiLabel>},
     {"segmentation", make<Segmentation>},
     {"detection", make<Detection>},
     {"aligned_detection", make<AlignedDetection>},

@@ -102,6 +102,7 @@ DataSettings data_settings(const Config& config) {
   settings.augment = data.augment;
   settings.orientation = data.exif_orientation ? ImageOrientation::exif : ImageOrientation::stored;
   settings.max_length = static_cast<int>(data.max_length);
+  settings.max_frames = static_cast<int>(data.max_frames);
   settings.vocab_path = data.vocab;
   settings.chat_template = data.chat_template;
   settings.negatives = static_cast<int>(data.negatives);

@@ -129,8 +129,9 @@ void check_images(const Config& config, const Rejection& reject) {
                                                      {"train.mixup", train.mixup > 0},
                                                      {"train.cutmix", train.cutmix > 0},
                                                      {"eval.flip", config.eval.flip}};
+  const char* what = kind == DataKind::table ? "tables" : kind == DataKind::video ? "features of videos" : "text";
   for (const auto& [key, set] : image_keys) {
-    if (set) reject(key, "{} reads {}", config.model.entry.name, kind == DataKind::table ? "tables" : "text");
+    if (set) reject(key, "{} reads {}", config.model.entry.name, what);
   }
 }
 

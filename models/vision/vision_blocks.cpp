@@ -151,19 +151,7 @@ ValueId VisionBlocks::gelu_layers(const std::string& first, const std::string& s
 
 VisionBlocks::NormVariables VisionBlocks::norm_variables(const std::string& name, std::int64_t channels,
                                                          NormStart start) {
-  const Shape width{channels};
-  const Initializer one = constant_start(1), zero = constant_start(0);
-  ModelVariable scale = make_variable(name + ".weight", width, start == NormStart::one ? one : zero);
-  ModelVariable offset = make_variable(name + ".bias", width, zero);
-  ModelVariable running_mean = make_variable(name + ".running_mean", width, zero);
-  const bool frozen = norms_ == Norms::frozen;
-  if (!frozen) running_mean.files.front().step_counter = name + ".num_batches_tracked";
-  NormVariables variables{};
-  variables.scale = frozen ? state(std::move(scale)) : parameter(std::move(scale));
-  variables.offset = frozen ? state(std::move(offset)) : parameter(std::move(offset));
-  variables.mean = state(std::move(running_mean));
-  variables.variance = state(make_variable(name + ".running_var", width, one));
-  return variables;
+  return Blocks::norm_variables(name, channels, start == NormStart::one ? 1.0f : 0.0f, norms_);
 }
 
 ValueId VisionBlocks::batch_norm(const std::string& name, ValueId x, NormStart start) {

@@ -32,9 +32,6 @@ struct SharedConvolution {
 /// Initial scale of a norm: 1, or 0 for a residual branch that starts as zero (Goyal et al. 2017).
 enum class NormStart { one, zero };
 
-/// Whether norms follow the batches' statistics, or stay as their weights are (torchvision's FrozenBatchNorm2d).
-enum class Norms { batch, frozen };
-
 /// Squeeze and excitation (Hu et al. 2018). Both layers are 1x1 convolutions with a bias in files.
 struct SqueezeExcite {
   std::int64_t channels;  // between the two layers
@@ -119,9 +116,6 @@ class VisionBlocks : public Blocks {
   float norm_epsilon_ = 1e-5f, norm_momentum_ = 0.1f;  // of every batch norm
 
  private:
-  struct NormVariables {
-    ValueId scale, offset, mean, variance;
-  };
   NormVariables norm_variables(const std::string& name, std::int64_t channels, NormStart start);
   /// A convolution followed by a frozen norm, in training: the norm is computed with the filters, which have fewer
   /// elements than its input.

@@ -23,7 +23,7 @@ from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_int32,
 
 UINT8, INT32, INT64, FLOAT32 = range(4)
 ELEMENTS = (c_uint8, c_int32, c_int64, c_float)
-IMAGES, TEXTS, TABLES, CLIPS = range(4)
+IMAGES, TEXTS, TABLES, CLIPS, VIDEOS = range(5)
 LOGITS, PROBABILITIES = range(2)
 
 

@@ -6,6 +6,7 @@ import struct
 import tarfile
 
 CLASSES = 10
+RGB, AUDIO = 1024, 128  # bytes of a frame of a video
 TEN_CLASSES = """\
 model: {{name: resnet18, classes: 10}}
 data: {{source: {source}, path: {data}, image_size: 16, batch_size: 20, workers: 1, augment: none}}
@@ -99,3 +100,28 @@ def write_criteo(path, seed, count):
             label = int(draw.random() < 1 / (1 + 2.718281828 ** -odds))
             hexadecimal = [f"{word * 0x9E3779B1 % 2**32:08x}" if draw.random() > 0.05 else "" for word in words]
             file.write("\t".join(map(str, [label, *numbers, *hexadecimal])) + "\n")
+
+
+def video(identity, labels, frames):
+    """tf.train.SequenceExample of YouTube-8M's; frames are pairs of bytes, of picture and sound."""
+    def lists(part):
+        return b"".join(proto(1, proto(1, proto(1, frame[part]))) for frame in frames)
+    packed = b"".join(proto(0, label)[1:] for label in labels)
+    context = proto(1, b"".join(proto(1, proto(1, name) + proto(2, feature)) for name, feature in (
+        (b"id", proto(1, proto(1, identity.encode()))), (b"labels", proto(3, proto(1, packed))))))
+    return context + proto(2, b"".join(proto(1, proto(1, name) + proto(2, lists(part)))
+                                       for part, name in enumerate((b"rgb", b"audio"))))
+
+
+def write_videos(path, seed, count, classes):
+    """Videos of one to three classes, whose frames are those of their centroids under noise: every label can be known."""
+    centroids = [random.Random(one).choices((48, 144), k=RGB + AUDIO) for one in range(classes)]
+    draw = random.Random(seed)
+    def frame(label):
+        features = bytes(byte + draw.randrange(64) for byte in centroids[label])
+        return features[:RGB], features[RGB:]
+    videos = []
+    for number in range(count):
+        labels = draw.sample(range(classes), draw.randrange(1, 4))
+        videos.append(video(f"v{number:03}", labels, [frame(labels[i % len(labels)]) for i in range(draw.randrange(3, 6))]))
+    write_tf_records(path, videos)

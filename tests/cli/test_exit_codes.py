@@ -91,7 +91,7 @@ class ExitCodes(ProgramTest):
             self.assertIn(entry["help"], text)
         gives = {entry["name"]: entry["gives"] for entry in entries}
         self.assertEqual((gives["idx"], gives["criteo"], gives["text"]), (["image"], ["table"], ["tokens"]))
-        self.assertEqual(gives["synthetic"], ["image", "clip", "text", "table", "tokens", "parallel"])
+        self.assertEqual(gives["synthetic"], ["image", "clip", "text", "table", "tokens", "parallel", "video"])
         self.assertEqual(re.findall(r"(?m)^\| `(\w+)`", run("list", "data", "--markdown").stdout), names)
 
     def test_the_table_of_models_is_what_the_program_lists(self):

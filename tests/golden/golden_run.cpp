@@ -17,6 +17,7 @@
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
 #include "models/text/transformer.h"
+#include "models/video/nextvlad.h"
 #include "models/vision/mask_rcnn.h"
 #include "models/vision/vision_blocks.h"
 #include "tests/small_models.h"
@@ -95,6 +96,26 @@ TransformerSpec get_transformer_spec(const nlohmann::json& json) {
   return spec;
 }
 
+NextVladSpec get_nextvlad_spec(const nlohmann::json& json) {
+  const nlohmann::json& sizes = json.at("videos");
+  NextVladSpec spec;
+  spec.classes = json.at("classes");
+  spec.max_frames = json.at("size");
+  spec.expansion = sizes.at("expansion");
+  spec.groups = sizes.at("groups");
+  spec.clusters = sizes.at("clusters");
+  spec.hidden = sizes.at("hidden");
+  spec.dropout = 0;
+  return spec;
+}
+
+void add_videos(Batch& batch, const VideoBatch& videos, const Golden& golden, std::int64_t frames) {
+  batch.add(tensor_names::rgb_features, {frames, rgb_features_per_frame}, videos.rgb);
+  batch.add(tensor_names::audio_features, {frames, audio_features_per_frame}, videos.audio);
+  batch.add(tensor_names::frame_mask, {frames}, videos.mask);
+  batch.add(tensor_names::multi_hot_labels, {golden.classes}, videos.labels);
+}
+
 /// Adds translations, which begin with the end token 0, and their next tokens, which end with it.
 void add_translations(Batch& batch, TextBatch texts, int length) {
   std::vector<std::int32_t> next(texts.ids.size(), -1);
@@ -135,6 +156,7 @@ LoraConfig get_lora(const nlohmann::json& json) {
 std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
   const std::string network = json.value("model", json.at("case").get<std::string>());
   if (json.contains("clicks")) return make_click_model(get_click_spec(json));
+  if (network == "nextvlad") return make_nextvlad(get_nextvlad_spec(json));
   if (json.at("bert").empty()) {
     Config config;
     config.model.entry = find_model(network);
@@ -362,6 +384,11 @@ GoldenRun::GoldenRun(const Golden& golden, Fusion fusion, AmpLevel level)
 Batch GoldenRun::batch(int step) const {
   const GoldenStep& form = golden_.steps.at(static_cast<std::size_t>(step));
   Batch batch;
+  if (golden_.model->reads() == DataKind::video) {
+    add_videos(batch, videos(step, form.batch, form.size, golden_.classes), golden_, form.size);
+    batch.count = form.batch;
+    return batch;
+  }
   if (golden_.pixels) {
     batch.add(tensor_names::masks, {form.size, form.size}, masks(step, form.batch, form.size, golden_.classes));
   } else {

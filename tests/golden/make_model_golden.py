@@ -37,7 +37,7 @@ def main():
             "case": name, **({"model": case.model} if case.model else {}), **({"steps": case.steps} if case.phases else {}),
             "made_with": "PyTorch " + torch.__version__, "batch": case.batch, "size": case.size,
             "classes": case.classes, **({"frames": case.frames} if case.frames > 1 else {}), "bert": case.bert,
-            **({"clicks": case.clicks} if case.clicks else {}), **({"lora": case.lora} if case.lora else {}), **({"pixels": True} if case.pixels else {}),
+            **({"clicks": case.clicks} if case.clicks else {}), **({"videos": case.videos} if case.videos else {}), **({"lora": case.lora} if case.lora else {}), **({"pixels": True} if case.pixels else {}),
             **({"found": reference.find_objects(case)} if case.finds_masks else {}), "optimizer": case.optimizer, "losses": exact_losses,
             "gradient_tolerance": case.tolerance, "pytorch_fp32_error": {"gradient": errors[worst], "losses": loss_error},
             "gradients": {key: {"shape": list(value.shape), "norm": float(f"{value.norm().item():.9g}"),

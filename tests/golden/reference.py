@@ -34,6 +34,7 @@ class Case:
     # gradient to one or the other: one of the 32,768 windows after VGG's fourth block moves 1 / sqrt(32768) of it.
     tolerance: float = 1e-4
     clicks: dict = dataclasses.field(default_factory=dict)  # a table's numbers and categories, and its words' rows
+    videos: dict = dataclasses.field(default_factory=dict)  # of features of frames, of which `size` is the number
     pixels: bool = False  # each pixel has a class
     lora: dict = dataclasses.field(default_factory=dict)  # PEFT's LoraConfig: adapters beside frozen weights
 
@@ -124,6 +125,8 @@ CASES = {case.name: case for case in (
     *(Case(name, 16, 1, 2, {**ADAMW, "lr": lr, "weight_decay": 0.0},
            clicks={"numbers": 13, "categories": 26, "hash_buckets": 1000, "embedding_size": width})
       for name, lr, width in (("wide_deep", 0.01, 9), ("ctr_dnn", 0.01, 10), ("deepfm", 0.01, 9), ("dlrm_dcnv2", 0.001, 8))),
+    Case("nextvlad", 8, 6, 12, {**ADAMW, "lr": 1e-3},
+         videos={"expansion": 1, "groups": 4, "clusters": 8, "hidden": 64}),
 )}
 
 
@@ -240,6 +243,18 @@ def click_batches(case):
     return {"labels": labels, "categories": words, "numbers": list(numbers)}
 
 
+def video_batches(case):
+    """Features in [-2, 2), half of the frames or more, and a third of the classes."""
+    rows, frames = STEPS * case.batch, case.size
+    def features(name, width):
+        return 2 * uniform(name, rows * frames * width).reshape(STEPS, case.batch, frames, width)
+    lengths = frames // 2 + (hashes("lengths", rows) % np.uint64(frames // 2 + 1)).astype(np.int64)
+    mask = (np.arange(frames)[None, :] < lengths[:, None]).astype(np.float32)
+    labels = (hashes("labels", rows * case.classes) % np.uint64(3) == 0).astype(np.float32)
+    return {"rgb": features("rgb", 1024), "audio": features("audio", 128),
+            "mask": mask.reshape(STEPS, case.batch, frames), "labels": labels.reshape(STEPS, case.batch, case.classes)}
+
+
 def text_batches(case, prefix=""):
     half = case.size // 2
     lengths = half + (hashes(prefix + "lengths", STEPS * case.batch) % np.uint64(half + 1)).astype(np.int32)
@@ -256,6 +271,8 @@ def batches(case):
     """By name a tensor for each step. Images: u8 NHWC of 8x8 px blocks; text: ids, lengths from half to all."""
     if case.clicks:
         result = click_batches(case)
+    elif case.videos:
+        result = video_batches(case)
     elif not case.bert:
         result = image_batches(case)
     else:
@@ -358,6 +375,9 @@ def build(case, dtype):
     if case.clicks:
         import click_network
         model = click_network.NETWORKS[case.name](**case.clicks)
+    elif case.videos:
+        import nextvlad
+        model = nextvlad.NextVlad(case.classes, **case.videos)
     elif case.bert:
         model = text_model(case)
     elif case.aligns:
@@ -405,6 +425,8 @@ def own_name(name):
 def get_logits(case, model, batch, step, dtype):
     if case.clicks:
         return model(batch["numbers"][step].to(dtype), batch["categories"][step].long())
+    if case.videos:
+        return model(*(batch[name][step].to(dtype) for name in ("rgb", "audio", "mask")))
     if case.network == "gpt2":  # blocks have no padding
         return model(input_ids=batch["input_ids"][step].long()).logits
     if case.network == "gru4rec":
@@ -513,6 +535,9 @@ def get_loss(case, model, batch, step, dtype):
     logits = get_logits(case, model, batch, step, dtype)
     if case.clicks:
         return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], batch["labels"][step].to(dtype))
+    if case.videos:
+        import nextvlad
+        return nextvlad.get_loss(logits, batch["labels"][step].to(dtype))
     if case.network == "gpt2":  # not transformers' own loss, which is of logits in fp32
         ids = batch["input_ids"][step].long()
         return torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), ids[:, 1:].flatten())

@@ -1,5 +1,7 @@
 #include "tests/golden/sketch.h"
 
+#include "core/data/dataset.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -155,6 +157,32 @@ ClickBatch clicks(int step, int batch, int numbers, int categories, std::int64_t
   for (int i = 0; i < batch * categories; ++i) {
     const std::uint64_t word = category_hash(static_cast<std::uint64_t>(step * batch * categories + i));
     result.categories.push_back(static_cast<std::int32_t>(word % static_cast<std::uint64_t>(hash_buckets)));
+  }
+  return result;
+}
+
+VideoBatch videos(int step, int batch, int frames, int classes) {
+  const auto first = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(batch);
+  const auto features = [&](const char* name, std::int64_t width) {
+    const Hash hash(name);
+    const auto count = static_cast<std::uint64_t>(frames * width);
+    std::vector<float> values;
+    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(batch) * count; ++i) {
+      values.push_back(2 * hash.uniform(first * count + i));
+    }
+    return values;
+  };
+  VideoBatch result{features("rgb", rgb_features_per_frame), features("audio", audio_features_per_frame), {}, {}};
+  const Hash length_hash("lengths"), label_hash("labels");
+  const int half = frames / 2;
+  for (std::uint64_t row = first; row < first + static_cast<std::uint64_t>(batch); ++row) {
+    const int used = half + static_cast<int>(length_hash(row) % static_cast<std::uint64_t>(half + 1));
+    for (int frame = 0; frame < frames; ++frame) result.mask.push_back(frame < used ? 1.0f : 0.0f);
+    for (int label = 0; label < classes; ++label) {
+      const std::uint64_t drawn =
+          label_hash(row * static_cast<std::uint64_t>(classes) + static_cast<std::uint64_t>(label));
+      result.labels.push_back(drawn % 3 == 0 ? 1 : 0);
+    }
   }
   return result;
 }

@@ -67,6 +67,13 @@ struct ClickBatch {
 };
 ClickBatch clicks(int step, int batch, int numbers, int categories, std::int64_t hash_buckets);
 
+struct VideoBatch {
+  std::vector<float> rgb, audio;     // [batch, frames, features], in [-2, 2)
+  std::vector<float> mask;           // [batch, frames]
+  std::vector<std::int32_t> labels;  // [batch, classes], 0 or 1
+};
+VideoBatch videos(int step, int batch, int frames, int classes);
+
 /// Sums of `values` (PyTorch's layout) under the hashed signs of `name`.
 std::array<double, sketches> sketch(std::string_view name, std::span<const float> values);
 

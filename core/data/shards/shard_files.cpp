@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 4> split_words{"train", "val", "validation", "test"};
+constexpr std::array<std::string_view, 5> split_words{"train", "val", "validation", "validate", "test"};
 
 /// Whether `name` contains `word` with no letter next to it, ignoring case.
 bool has_word(std::string name, std::string_view word) {

@@ -12,8 +12,8 @@
 namespace ptrain {
 
 /// The shards of a split, by name: the files in the folder train (or val, test, validation) below `root`, or those of
-/// `root` itself with that word in their names, such as train-00000-of-00128 or imagenet-train-000.tar. For training
-/// all of `root` if no name has any of these words. Hidden files are ignored. Empty where there are none.
+/// `root` itself with that word or validate in their names, such as train-00000-of-00128 or imagenet-train-000.tar. For
+/// training all of `root` if no name has any of these words. Hidden files are ignored. Empty where there are none.
 std::vector<std::filesystem::path> find_shards(const std::filesystem::path& root, Split split,
                                                bool (*is_shard)(std::string_view name));
 

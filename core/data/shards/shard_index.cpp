@@ -1,8 +1,10 @@
 #include "core/data/shards/shard_index.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "core/data/class_names.h"
+#include "core/data/shards/shard_files.h"
 
 #include <exception>
 
@@ -32,6 +34,35 @@ void ShardIndex::append(ShardIndex&& other, std::uint32_t shard) {
     sample.label = numbers[static_cast<std::size_t>(sample.label)];
     sample.shard = shard;
     samples.push_back(std::move(sample));
+  }
+}
+
+std::vector<std::filesystem::path> require_shards(const std::string& root, Split split, const ShardForm& form) {
+  std::vector<std::filesystem::path> shards = find_shards(root, split, form.is_shard);
+  if (!shards.empty()) return shards;
+  if (const auto packed = find_shards(root, split, form.is_compressed_shard); !packed.empty()) {
+    fail("{}: is compressed, so its samples cannot be read in place; decompress it ({} in all)",
+         packed.front().string(), counted(packed.size(), "file"));
+  }
+  const bool train = split == Split::train;
+  const char* part = ", or data.split.dev, the fraction of the training samples to evaluate on";
+  fail("{}: has no shards to {}; expected {}/{}, or names that contain the word {}{}", root,
+       train ? "train on" : "evaluate on", train ? "train" : "val", form.pattern,
+       train ? "train" : "val, validation, validate or test", train || !form.can_split ? "" : part);
+}
+
+void read_shard_sample(const std::filesystem::path& shard, const FileIdentity& indexed, const ShardSample& sample,
+                       std::vector<std::uint8_t>& bytes) {
+  bytes.resize(sample.length);
+  try {
+    const FileBytes file(shard);
+    file.require(indexed);
+    file.read(sample.offset, bytes);
+    file.require(indexed);
+  } catch (const ChangedFile&) {
+    throw;
+  } catch (const Error& error) {
+    throw BadSample(error.what());
   }
 }
 

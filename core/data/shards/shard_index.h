@@ -52,9 +52,20 @@ struct ShardForm {
   bool (*is_compressed_shard)(std::string_view name);
   /// Reads the index without reading images. Throws Error with the shard's name and the byte.
   ShardIndex (*index)(const ByteSource& shard);
-  /// The encoded image in a sample's bytes. Throws BadSample, its message beginning with `place`.
-  std::span<const std::uint8_t> (*image_in)(std::span<const std::uint8_t> bytes, const std::string& place);
+  /// The encoded image in a sample's bytes; null where samples are no images. Throws BadSample, its message beginning
+  /// with `place`.
+  std::span<const std::uint8_t> (*image_in)(std::span<const std::uint8_t> bytes, const std::string& place) = nullptr;
+  bool can_split = true;  // by data.split.dev
 };
+
+/// The shards of a split below `root`. Throws Error where there are none, naming what was expected, or the first of
+/// those that are compressed.
+std::vector<std::filesystem::path> require_shards(const std::string& root, Split split, const ShardForm& form);
+
+/// Reads a sample's bytes. Throws ChangedFile if the shard is not the one that was indexed, and BadSample if it cannot
+/// be read.
+void read_shard_sample(const std::filesystem::path& shard, const FileIdentity& indexed, const ShardSample& sample,
+                       std::vector<std::uint8_t>& bytes);
 
 /// The index of several shards, built on all threads. Throws Error as ShardForm::index does, and where a shard has no
 /// samples.

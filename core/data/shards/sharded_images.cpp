@@ -1,6 +1,5 @@
 // Images in WebDataset and TFRecord shards. Each is read in place when loaded, so that epochs are as random, and memory
 // use as constant, as with a folder of images.
-#include "core/base/counted.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/shards/shard_classes.h"
 #include "core/data/shards/shard_files.h"
@@ -20,35 +19,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Throws Error where shards are there, but compressed.
-void refuse_compressed(const std::string& path, Split split, const ShardForm& form) {
-  const std::vector<fs::path> found = find_shards(path, split, form.is_compressed_shard);
-  if (found.empty()) return;
-  fail("{}: is compressed, so its samples cannot be read in place; decompress it ({} in all)", found.front().string(),
-       counted(found.size(), "file"));
-}
-
-std::vector<fs::path> find_shards(const DataSettings& settings, Split split, const ShardForm& form) {
-  std::vector<fs::path> shards = find_shards(settings.path, split, form.is_shard);
-  if (!shards.empty()) return shards;
-  refuse_compressed(settings.path, split, form);
-  const bool train = split == Split::train;
-  fail("{}: has no shards to {}; expected {}/{}, or names that contain the word {}{}", settings.path,
-       train ? "train on" : "evaluate on", train ? "train" : "val", form.pattern,
-       train ? "train" : "val, validation or test",
-       train ? "" : ", or data.split.dev, the fraction of the training samples to evaluate on");
-}
-
 class ShardedImages : public Dataset {
  public:
   ShardedImages(const DataSettings& settings, Split split, const ShardForm& form)
       : form_(form),
-        shards_(find_shards(settings, has_dev_split(settings) ? Split::train : split, form)),
+        shards_(require_shards(settings.path, has_dev_split(settings) ? Split::train : split, form)),
         transform_(photo_transform(settings, split)) {
     refuse_shards_to_evaluate(settings);
     ShardIndex index = index_shards(shards_, form);
     const bool has_all = split == Split::train || has_dev_split(settings);
-    const ShardClasses classes(has_all ? index : index_shards(find_shards(settings, Split::train, form), form),
+    const ShardClasses classes(has_all ? index : index_shards(require_shards(settings.path, Split::train, form), form),
                                settings, settings.path);
     const bool noted = has_dev_split(settings) && split == Split::eval;  // the training split has the note already
     for (const std::string& note : {missing_shards(shards_), has_all ? classes.note() : std::string()}) {
@@ -65,17 +45,7 @@ class ShardedImages : public Dataset {
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ShardSample& sample = samples_[static_cast<std::size_t>(index)];
-    scratch.file.resize(sample.length);
-    try {
-      const FileBytes shard(shards_[sample.shard]);
-      shard.require(identities_[sample.shard]);
-      shard.read(sample.offset, scratch.file);
-      shard.require(identities_[sample.shard]);
-    } catch (const ChangedFile&) {
-      throw;
-    } catch (const Error& error) {
-      throw BadSample(error.what());
-    }
+    read_shard_sample(shards_[sample.shard], identities_[sample.shard], sample, scratch.file);
     const std::string place = describe_place(sample);
     transform_.in_form(out.form())
         .apply_encoded(form_.image_in(scratch.file, place), place, random, scratch,

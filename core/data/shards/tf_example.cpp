@@ -2,11 +2,13 @@
 
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
+#include "core/data/dataset.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -25,9 +27,10 @@ class ByteWindow {
     }
     return bytes_[position - begin_];
   }
+  void read(ByteRange range, std::span<std::uint8_t> out) const { source_.read(range.begin, out); }
   std::string text(ByteRange range) const {
     std::string text(range.size(), '\0');
-    source_.read(range.begin, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+    read(range, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
     return text;
   }
 
@@ -42,11 +45,13 @@ class ByteWindow {
 struct Record {
   ByteWindow window;
   const std::string& place;
+  std::string_view message;  // that it should be
 
   template <typename... Args>
   [[noreturn]] void reject(fmt::format_string<Args...> format, Args&&... args) const {
     fail("{}: {}", place, fmt::format(format, std::forward<Args>(args)...));
   }
+  [[noreturn]] void reject_form() const { reject("is not a {}", message); }
 };
 
 /// The fields of one message, in order.
@@ -71,7 +76,7 @@ class MessageReader {
       size = read_varint();
     }
     const bool is_known = wire_ == varint || wire_ == fixed64 || wire_ == length_delimited || wire_ == fixed32;
-    if (!is_known || field_ == 0 || size > end_ - at_) record_.reject("is not a tf.train.Example");
+    if (!is_known || field_ == 0 || size > end_ - at_) record_.reject_form();
     content_ = {at_, at_ + size};
     at_ += size;
     return true;
@@ -87,12 +92,12 @@ class MessageReader {
   std::uint64_t read_varint() {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 70; shift += 7) {
-      if (at_ == end_) record_.reject("is not a tf.train.Example");
+      if (at_ == end_) record_.reject_form();
       const std::uint8_t byte = record_.window.at(at_++, end_);
       if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
       if ((byte & 0x80) == 0) return value;
     }
-    record_.reject("is not a tf.train.Example");
+    record_.reject_form();
   }
 
  private:
@@ -106,16 +111,17 @@ class MessageReader {
 };
 
 constexpr std::uint64_t longest_text = 1024;  // bytes in the name of a feature, a class or a file
+constexpr std::size_t most_integers = 4096;   // of a feature that are kept, and one more
 
-/// The values of a feature (Feature: bytes_list 1, float_list 2, int64_list 3): the first one and their number.
+/// The values of a feature (Feature: bytes_list 1, float_list 2, int64_list 3): the first text and the number of texts,
+/// and integers.
 struct FeatureValues {
   int byte_values = 0;
   ByteRange bytes;
-  int integers = 0;
-  std::int64_t integer = 0;
+  std::vector<std::int64_t> integers;
 
   void add_integer(std::uint64_t value) {
-    if (integers++ == 0) integer = static_cast<std::int64_t>(value);
+    if (integers.size() <= most_integers) integers.push_back(static_cast<std::int64_t>(value));
   }
 };
 
@@ -139,23 +145,52 @@ FeatureValues read_feature(Record& record, ByteRange feature) {
   return values;
 }
 
+/// An entry of a map: its key, empty if it is too long, and its value, a message.
+struct MapEntry {
+  std::string key;
+  std::optional<ByteRange> value;
+};
+
+MapEntry read_entry(Record& record, ByteRange entry) {
+  MapEntry read;
+  MessageReader fields(record, entry);
+  while (fields.next()) {
+    if (fields.holds(1) && fields.content().size() <= longest_text) read.key = record.window.text(fields.content());
+    if (fields.holds(2)) read.value = fields.content();
+  }
+  return read;
+}
+
+/// Calls visit(key, value) for each entry of the maps in the fields of number `field`: of Example and SequenceExample
+/// the features in field 1, of the latter the feature lists in field 2.
+template <typename Visit>
+void visit_map(Record& record, ByteRange message, std::uint64_t field, const Visit& visit) {
+  MessageReader fields(record, message);
+  while (fields.next()) {
+    if (!fields.holds(field)) continue;
+    MessageReader entries(record, fields.content());
+    while (entries.next()) {
+      if (!entries.holds(1)) continue;
+      if (const auto [key, value] = read_entry(record, entries.content()); value) visit(key, *value);
+    }
+  }
+}
+
+/// Empty if absent, or not a text of moderate length.
+std::string read_text(const Record& record, const std::optional<FeatureValues>& values) {
+  if (!values || values->byte_values != 1 || values->bytes.size() > longest_text) return "";
+  std::string text = record.window.text(values->bytes);
+  return is_utf8(text) && text.find('\0') == text.npos ? text : "";
+}
+
 /// The features of an Example that are used; those with longer names take precedence.
 class ImageFeatures {
  public:
   explicit ImageFeatures(Record& record) : record_(record) {}
 
-  /// An entry of Features.feature: key 1, value 2.
-  void add(ByteRange entry) {
-    std::string key;
-    std::optional<ByteRange> value;
-    MessageReader fields(record_, entry);
-    while (fields.next()) {
-      if (fields.holds(1) && fields.content().size() <= longest_text) key = record_.window.text(fields.content());
-      if (fields.holds(2)) value = fields.content();
-    }
-    if (!value) return;
+  void add(std::string_view name, ByteRange feature) {
     for (Wanted& wanted : wanted_) {
-      if (wanted.name == key) wanted.values = read_feature(record_, *value);
+      if (wanted.name == name) wanted.values = read_feature(record_, feature);
     }
   }
 
@@ -169,10 +204,10 @@ class ImageFeatures {
     example.image = image.values->bytes;
     const Wanted& label = either(class_label, short_label);
     if (!label.values) record_.reject("has no label: expected a feature image/class/label or label");
-    if (label.values->integers != 1) record_.reject("expected one whole number in {}", label.name);
-    example.label = label.values->integer;
-    example.class_name = read_text(wanted_[class_text]);
-    example.file_name = read_text(either(file_name, short_file_name));
+    if (label.values->integers.size() != 1) record_.reject("expected one whole number in {}", label.name);
+    example.label = label.values->integers.front();
+    example.class_name = read_text(record_, wanted_[class_text].values);
+    example.file_name = read_text(record_, either(file_name, short_file_name).values);
     return example;
   }
 
@@ -187,13 +222,6 @@ class ImageFeatures {
     return wanted_[first].values || !wanted_[second].values ? wanted_[first] : wanted_[second];
   }
 
-  /// Empty if absent, or not a text of moderate length.
-  std::string read_text(const Wanted& wanted) const {
-    if (!wanted.values || wanted.values->byte_values != 1 || wanted.values->bytes.size() > longest_text) return "";
-    std::string text = record_.window.text(wanted.values->bytes);
-    return is_utf8(text) && text.find('\0') == text.npos ? text : "";
-  }
-
   Record& record_;
   std::array<Wanted, 7> wanted_{{{"image/encoded"},
                                  {"image"},
@@ -204,20 +232,74 @@ class ImageFeatures {
                                  {"file_name"}}};
 };
 
+/// Zeroes the rows of `width` from `first` on.
+void clear_rows(std::span<float> rows, std::int64_t first, std::int64_t width) {
+  const auto begin = static_cast<std::size_t>(first * width);
+  if (begin < rows.size()) std::ranges::fill(rows.subspan(begin), 0.0f);
+}
+
+/// Reads a list of frames' features, each of `width` bytes, into rows of `out`; those that `out` has no row for are
+/// only checked. The number of frames.
+std::int64_t read_frames(Record& record, ByteRange list, std::string_view name, std::int64_t width,
+                         std::span<float> out) {
+  const auto each = static_cast<std::size_t>(width);
+  std::vector<std::uint8_t> bytes(each);
+  std::int64_t frames = 0;
+  MessageReader features(record, list);
+  while (features.next()) {
+    if (!features.holds(1)) continue;
+    const FeatureValues frame = read_feature(record, features.content());
+    if (frame.byte_values != 1 || frame.bytes.size() != each) {
+      record.reject("frame {} of {}: expected one value of {} bytes, got {} of {}", frames, name, width,
+                    frame.byte_values, frame.bytes.size());
+    }
+    if (const auto begin = static_cast<std::size_t>(frames++) * each; begin < out.size()) {
+      record.window.read(frame.bytes, bytes);
+      std::ranges::transform(bytes, out.begin() + static_cast<std::ptrdiff_t>(begin), dequantize_feature);
+    }
+  }
+  return frames;
+}
+
 }  // namespace
 
 ImageExample parse_image_example(const ByteSource& source, ByteRange record, const std::string& place) {
-  Record reader{ByteWindow(source), place};
+  Record reader{ByteWindow(source), place, "tf.train.Example"};
   ImageFeatures features(reader);
-  MessageReader example(reader, record);  // Example: features 1
-  while (example.next()) {
-    if (!example.holds(1)) continue;
-    MessageReader entries(reader, example.content());  // Features: feature 1
-    while (entries.next()) {
-      if (entries.holds(1)) features.add(entries.content());
-    }
-  }
+  visit_map(reader, record, 1, [&](const std::string& name, ByteRange feature) { features.add(name, feature); });
   return features.example();
+}
+
+VideoExample parse_video_example(const ByteSource& source, ByteRange record, const std::string& place) {
+  Record reader{ByteWindow(source), place, "tf.train.SequenceExample"};
+  std::optional<FeatureValues> id, labels;
+  visit_map(reader, record, 1, [&](const std::string& name, ByteRange feature) {
+    if (name == "id" || name == "video_id") id = read_feature(reader, feature);
+    if (name == "labels") labels = read_feature(reader, feature);
+  });
+  VideoExample video{.id = read_text(reader, id), .labels = {}};
+  if (video.id.empty()) reader.reject("has no id: expected a text in the context's feature id");
+  if (!labels) return video;
+  video.labels = std::move(labels->integers);
+  if (video.labels.size() > most_integers) reader.reject("has more than {} labels", most_integers);
+  return video;
+}
+
+std::int64_t read_video_frames(const ByteSource& source, ByteRange record, const std::string& place,
+                               std::span<float> rgb, std::span<float> audio) {
+  Record reader{ByteWindow(source), place, "tf.train.SequenceExample"};
+  std::int64_t rgb_frames = 0, audio_frames = 0;
+  visit_map(reader, record, 2, [&](const std::string& name, ByteRange list) {
+    if (name == "rgb") rgb_frames = read_frames(reader, list, name, rgb_features_per_frame, rgb);
+    if (name == "audio") audio_frames = read_frames(reader, list, name, audio_features_per_frame, audio);
+  });
+  if (rgb_frames == 0) reader.reject("has no frames: expected a feature list rgb");
+  if (rgb_frames != audio_frames) {
+    reader.reject("expected as many frames of audio as of rgb, got {} and {}", audio_frames, rgb_frames);
+  }
+  clear_rows(rgb, rgb_frames, rgb_features_per_frame);
+  clear_rows(audio, audio_frames, audio_features_per_frame);
+  return rgb_frames;
 }
 
 }  // namespace ptrain

@@ -47,7 +47,7 @@ Batch Classification::answers(Batch scores) const {
   const std::int64_t rows = logits.rows();
   HostTensor probabilities(DType::f32, logits.shape());
   for (std::int64_t row = 0; row < rows; ++row) {
-    std::ranges::copy(softmax(logits.row<float>(row)), probabilities.row<float>(row).begin());
+    std::ranges::copy(to_probabilities(logits.row<float>(row)), probabilities.row<float>(row).begin());
   }
   scores.add({tensor_names::probabilities, DType::f32, Shape{logits.row_count()}}) = std::move(probabilities);
   return scores;
@@ -64,10 +64,9 @@ std::vector<std::string> Classification::columns(const PredictionOptions& form) 
 
 namespace {
 
-Prediction make_prediction(std::span<const float> logits, std::optional<std::int32_t> label,
+Prediction make_prediction(std::span<const float> probabilities, std::optional<std::int32_t> label,
                            const PredictionOptions& form) {
   const auto name = [&](std::int32_t index) { return form.class_names.at(static_cast<std::size_t>(index)); };
-  const std::vector<float> probabilities = softmax(logits);
   const auto probability = [&](std::int32_t index) { return double{probabilities[static_cast<std::size_t>(index)]}; };
   const std::vector<RankedClass> ranked = rank_classes(probabilities, std::max<std::size_t>(1, form.top));
   const std::int32_t best = ranked.front().index;
@@ -95,15 +94,22 @@ Prediction make_prediction(std::span<const float> logits, std::optional<std::int
 std::vector<Prediction> Classification::predictions(const Batch& batch, const Batch& scores,
                                                     const PredictionOptions& form) const {
   const HostTensor& logits = scores.at(tensor_names::logits);
-  const HostTensor* const labels = batch.find(tensor_names::labels);
   std::vector<Prediction> all;
   for (std::int64_t row = 0; row < batch.count; ++row) {
-    std::optional<std::int32_t> label;
-    if (labels != nullptr && labels->row<std::int32_t>(row)[0] >= 0) label = labels->row<std::int32_t>(row)[0];
-    all.push_back(make_prediction(logits.row<float>(row), label, form));
+    const std::vector<float> probabilities = to_probabilities(logits.row<float>(row));
+    all.push_back(make_prediction(probabilities, find_label(batch, row, probabilities), form));
     all.back().index = index_of_row(batch, row);
   }
   return all;
+}
+
+std::vector<float> Classification::to_probabilities(std::span<const float> logits) const { return softmax(logits); }
+
+std::optional<std::int32_t> Classification::find_label(const Batch& batch, std::int64_t row,
+                                                       std::span<const float> /*probabilities*/) const {
+  const HostTensor* const labels = batch.find(tensor_names::labels);
+  if (labels == nullptr || labels->row<std::int32_t>(row)[0] < 0) return std::nullopt;
+  return labels->row<std::int32_t>(row)[0];
 }
 
 std::vector<RankedClass> rank_classes(std::span<const float> probabilities, std::size_t top) {

@@ -21,11 +21,17 @@ class Classification : public Task {
   /// Adds probabilities [N, classes] to the logits.
   Batch answers(Batch scores) const override;
   std::vector<std::string> columns(const PredictionOptions& form) const override;
-  /// The most likely class, the first of equal ones; the error of a wrong one is its probability.
+  /// The most likely class, the first of equal ones; its label is find_label()'s. The error of a wrong one is its
+  /// probability.
   std::vector<Prediction> predictions(const Batch& batch, const Batch& scores,
                                       const PredictionOptions& form) const override;
 
  protected:
+  /// The classes' probabilities, from one row of logits: their softmax.
+  virtual std::vector<float> to_probabilities(std::span<const float> logits) const;
+  /// The class of a batch's row, if it is known; `probabilities` are of its classes.
+  virtual std::optional<std::int32_t> find_label(const Batch& batch, std::int64_t row,
+                                                 std::span<const float> probabilities) const;
   /// The primary metric.
   virtual ClassMetricsOrder order() const { return ClassMetricsOrder::accuracy_first; }
 };

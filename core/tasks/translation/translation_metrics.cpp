@@ -26,8 +26,9 @@ void TranslationMetrics::add_text(const std::string& generated, const std::strin
 
 std::vector<double> TranslationMetrics::state() const {
   std::vector<double> state = CountedMetrics::state();
-  state.push_back(static_cast<double>(texts_));
   const std::vector<double> scores = scores_.state();
+  state.reserve(state.size() + 1 + scores.size());
+  state.push_back(static_cast<double>(texts_));
   state.insert(state.end(), scores.begin(), scores.end());
   return state;
 }

@@ -54,8 +54,8 @@ TEST_F(SourceRows, AreTheNamesThatDataSourceTakes) {
 }
 
 TEST_F(SourceRows, GiveEveryFormOfSamplesThatModelsRead) {
-  for (const SampleForm form :
-       {SampleForm::image, SampleForm::clip, SampleForm::text, SampleForm::table, SampleForm::tokens}) {
+  for (const SampleForm form : {SampleForm::image, SampleForm::clip, SampleForm::text, SampleForm::table,
+                                SampleForm::tokens, SampleForm::video}) {
     EXPECT_GE(
         list_names_where(catalogs_.sources(), [&](const DataSourceEntry& source) { return source.provides_form(form); })
             .size(),

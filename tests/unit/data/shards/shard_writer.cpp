@@ -90,6 +90,16 @@ std::string make_example(const Features& features) {
   return proto_bytes(1, map);
 }
 
+std::string make_sequence_example(const Features& context, const FeatureLists& lists) {
+  std::string map;
+  for (const auto& [name, features] : lists) {
+    std::string list;
+    for (const std::string& feature : features) list += proto_bytes(1, feature);
+    map += proto_bytes(1, proto_bytes(1, name) + proto_bytes(2, list));
+  }
+  return make_example(context) + proto_bytes(2, map);
+}
+
 std::string tf_record(std::string_view data) {
   const std::string length = little_endian(data.size(), 8);
   return length + checksum(length) + std::string(data) + checksum(data);

@@ -40,6 +40,9 @@ std::string integer_feature(const std::vector<std::int64_t>& values, Packing pac
 using Features = std::vector<std::pair<std::string, std::string>>;
 /// tf.train.Example of names and features.
 std::string make_example(const Features& features);
+/// tf.train.SequenceExample of a context and of feature lists by name.
+using FeatureLists = std::vector<std::pair<std::string, std::vector<std::string>>>;
+std::string make_sequence_example(const Features& context, const FeatureLists& lists);
 /// A record's frame around it.
 std::string tf_record(std::string_view data);
 

@@ -73,7 +73,7 @@ TEST(TfRecord, ReadsShortNamesAndBothPackings) {
 TEST(TfRecord, RefusesEveryTruncation) {
   const std::string whole = imagenet_record("image", 1);
   for (std::size_t keep = 1; keep < whole.size(); ++keep) {
-    EXPECT_NE(record_refusal(whole.substr(0, keep)).find("t: record at byte 0: "), std::string::npos) << keep;
+    EXPECT_NE(record_refusal(whole.substr(0, keep)).find("t: record 0 at byte 0: "), std::string::npos) << keep;
     EXPECT_NE(record_refusal(whole + whole.substr(0, keep)).find("truncated"), std::string::npos) << keep;
   }
 }
@@ -99,21 +99,21 @@ TEST(TfRecord, FindsEveryDamagedByte) {
 TEST(TfRecord, RefusesWhatIsNoImageExample) {
   const auto image = std::pair("image/encoded", bytes_feature("i"));
   const auto label = std::pair("image/class/label", integer_feature({1}));
-  EXPECT_EQ(example_refusal({label}), "t: record at byte 0: has no image: expected a feature image/encoded or image");
+  EXPECT_EQ(example_refusal({label}), "t: record 0 at byte 0: has no image: expected a feature image/encoded or image");
   EXPECT_EQ(example_refusal({image}),
-            "t: record at byte 0: has no label: expected a feature image/class/label or label");
+            "t: record 0 at byte 0: has no label: expected a feature image/class/label or label");
   EXPECT_EQ(example_refusal({image, {"label", integer_feature({1, 2})}}),
-            "t: record at byte 0: expected one whole number in label");
+            "t: record 0 at byte 0: expected one whole number in label");
   EXPECT_EQ(example_refusal({image, {"label", bytes_feature("cat")}}),
-            "t: record at byte 0: expected one whole number in label");
+            "t: record 0 at byte 0: expected one whole number in label");
   EXPECT_EQ(example_refusal({label, {"image", bytes_feature("")}}),
-            "t: record at byte 0: expected one encoded image in image");
+            "t: record 0 at byte 0: expected one encoded image in image");
   EXPECT_EQ(example_refusal({label, {"image", integer_feature({1})}}),
-            "t: record at byte 0: expected one encoded image in image");
-  EXPECT_EQ(example_refusal({}), "t: record at byte 0: has no image: expected a feature image/encoded or image");
+            "t: record 0 at byte 0: expected one encoded image in image");
+  EXPECT_EQ(example_refusal({}), "t: record 0 at byte 0: has no image: expected a feature image/encoded or image");
   for (const std::string& bytes : {std::string("\x0a\x7f"), std::string("\x0b"), std::string("\x0a"),
                                    std::string(11, '\xff'), std::string("\x09 123"), std::string("\x02\x01x")}) {
-    EXPECT_EQ(record_refusal(tf_record(bytes)), "t: record at byte 0: is not a tf.train.Example");
+    EXPECT_EQ(record_refusal(tf_record(bytes)), "t: record 0 at byte 0: is not a tf.train.Example");
   }
 }
 

@@ -1,0 +1,94 @@
+#include "models/video/video_blocks.h"
+
+#include "core/base/errors.h"
+#include "core/data/tensor_names.h"
+#include "core/ops/linear.h"
+#include "core/ops/tensor/binary.h"
+#include "core/ops/tensor/reshape.h"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <limits>
+
+namespace ptrain {
+namespace {
+
+ModelVariable matrix(const std::string& name, std::int64_t inputs, std::int64_t outputs, const Initializer& start) {
+  return make_variable(name + ".weight", Shape{outputs, inputs}, start);
+}
+
+}  // namespace
+
+bool is_tiny(const Config& config) {
+  if (config.model.size != ModelSize::tiny && config.model.size != ModelSize::base) {
+    fail_usage("model.size: {} has {}, got {}", config.model.entry.name, fmt::join(video_size_names, " and "),
+               enum_name(config.model.size));
+  }
+  return config.model.size == ModelSize::tiny;
+}
+
+VideoSpec video_spec(const Config& config, const DatasetInfo& data) {
+  return {config.model.classes, data.max_frames, static_cast<float>(config.model.dropout)};
+}
+
+void VideoBlocks::add_inputs(std::int64_t rows) {
+  rows_ = rows;
+  const auto add_input = [&](const char* name, Shape shape) {
+    return graph_.add_input(name, {DType::f32, std::move(shape)});
+  };
+  rgb_ = add_input(tensor_names::rgb_features, {rows, max_frames_, rgb_features_per_frame});
+  audio_ = add_input(tensor_names::audio_features, {rows, max_frames_, audio_features_per_frame});
+  mask_ = add_input(tensor_names::frame_mask, {rows, max_frames_});
+  add_rng();
+}
+
+Initializer VideoBlocks::start(std::int64_t inputs) { return normal_start(std::sqrt(2 / static_cast<float>(inputs))); }
+
+ValueId VideoBlocks::reshape(const std::string& name, ValueId x, Shape to) {
+  return add(name, std::make_shared<Reshape>(std::move(to)), {x});
+}
+
+ValueId VideoBlocks::activate(const std::string& name, Activation activation, ValueId x) {
+  return add(name, std::make_shared<ActivationOp>(activation), {x});
+}
+
+ValueId VideoBlocks::combine(const std::string& name, BinaryFunction function, ValueId a, ValueId b) {
+  return add(name, std::make_shared<Binary>(function), {a, b});
+}
+
+ValueId VideoBlocks::apply(const std::string& name, UnaryFunction function, ValueId x, PointwiseConstants constants) {
+  return add(name, std::make_shared<Unary>(UnaryAttributes{function, constants}), {x});
+}
+
+ValueId VideoBlocks::reduce(const std::string& name, ReduceKind kind, int axis, ValueId x) {
+  return add(name, std::make_shared<Reduce>(ReduceAttributes{kind, {axis}, KeepDims::yes}), {x});
+}
+
+ValueId VideoBlocks::project(const std::string& name, ValueId x, std::int64_t outputs) {
+  const ValueId weight = parameter(matrix(name, channels(x), outputs, start(channels(x))));
+  return add(name, std::make_shared<Linear>(), {x, weight});
+}
+
+ValueId VideoBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
+  return linear(name, x, matrix(name, channels(x), outputs, start(channels(x))),
+                make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
+}
+
+ValueId VideoBlocks::softmax(const std::string& name, ValueId x) {
+  const ValueId largest = reduce(name + ".max", ReduceKind::max, -1, x);
+  const ValueId powers =
+      apply(name + ".powers", UnaryFunction::exp, combine(name + ".shifted", BinaryFunction::sub, x, largest));
+  return combine(name, BinaryFunction::div, powers, reduce(name + ".sum", ReduceKind::sum, -1, powers));
+}
+
+ValueId VideoBlocks::normalize(const std::string& name, ValueId x) {
+  constexpr float least = 1e-12f;
+  const ValueId squares = apply(name + ".squares", UnaryFunction::square, x);
+  const ValueId sum =
+      apply(name + ".bounded", UnaryFunction::clamp, reduce(name + ".sum", ReduceKind::sum, -1, squares),
+            {least, std::numeric_limits<float>::max()});
+  return combine(name, BinaryFunction::mul, x, apply(name + ".scale", UnaryFunction::rsqrt, sum));
+}
+
+}  // namespace ptrain
