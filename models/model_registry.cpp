@@ -11,6 +11,8 @@
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
 #include "models/text/transformer.h"
+#include "models/video/attention_cluster.h"
+#include "models/video/attention_lstm.h"
 #include "models/video/nextvlad.h"
 #include "models/vision/convnext.h"
 #include "models/vision/deeplab.h"
@@ -139,6 +141,14 @@ std::unique_ptr<Model> gru4rec(const Config& config, const DatasetInfo& data) {
 
 std::unique_ptr<Model> nextvlad(const Config& config, const DatasetInfo& data) {
   return make_nextvlad(nextvlad_spec(config, data));
+}
+
+std::unique_ptr<Model> attention_cluster(const Config& config, const DatasetInfo& data) {
+  return make_attention_cluster(attention_cluster_spec(config, data));
+}
+
+std::unique_ptr<Model> attention_lstm(const Config& config, const DatasetInfo& data) {
+  return make_attention_lstm(attention_lstm_spec(config, data));
 }
 
 template <LlamaForm form>
@@ -348,6 +358,8 @@ const std::vector<Row>& model_rows() {
       {click_entry(ClickForm::dlrm_dcnv2, {"DLRM_DCN"}, "DLRM"), click_model<ClickForm::dlrm_dcnv2>},
       {gru4rec_entry(), gru4rec},
       {video_entry("nextvlad", "NeXtVLAD", "NeXtVLAD", norm_keys), nextvlad},
+      {video_entry("attention_cluster", "AttentionCluster", "Attention Cluster", {}), attention_cluster},
+      {video_entry("attention_lstm", "AttentionLSTM", "Attention LSTM", {}), attention_lstm},
       {gpt2_entry(), gpt2},
       {llama_entry(LlamaForm::llama, {"SmolLM2"}, "Llama"), llama<LlamaForm::llama>},
       {llama_entry(LlamaForm::qwen2, {}, "Qwen"), llama<LlamaForm::qwen2>},

@@ -5,6 +5,7 @@
 #include "core/ops/linear.h"
 #include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/reshape.h"
+#include "core/ops/tensor/select.h"
 
 #include <fmt/ranges.h>
 
@@ -80,6 +81,13 @@ ValueId VideoBlocks::softmax(const std::string& name, ValueId x) {
   const ValueId powers =
       apply(name + ".powers", UnaryFunction::exp, combine(name + ".shifted", BinaryFunction::sub, x, largest));
   return combine(name, BinaryFunction::div, powers, reduce(name + ".sum", ReduceKind::sum, -1, powers));
+}
+
+ValueId VideoBlocks::exclude_padding(const std::string& name, ValueId x, Shape shape) {
+  constexpr float excluded = -3e4f;  // fp16 has it
+  const auto is_padding = std::make_shared<Compare>(CompareAttributes{Comparison::equal, 0});
+  const ValueId padding = add(name + ".padding", is_padding, {reshape(name + ".frames", mask_, std::move(shape))});
+  return add(name, std::make_shared<Where>(WhereAttributes{excluded}), {padding, no_value, x});
 }
 
 ValueId VideoBlocks::normalize(const std::string& name, ValueId x) {

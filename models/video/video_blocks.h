@@ -47,6 +47,9 @@ class VideoBlocks : public Blocks {
   ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
   /// Over the last axis.
   ValueId softmax(const std::string& name, ValueId x);
+  /// x with a number for frames that are padding that no softmax or gate lets through; `shape` is that of the mask,
+  /// broadcast to x.
+  ValueId exclude_padding(const std::string& name, ValueId x, Shape shape);
   /// To length 1 along the last axis.
   ValueId normalize(const std::string& name, ValueId x);
   /// He et al. 2015.

@@ -17,6 +17,8 @@
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
 #include "models/text/transformer.h"
+#include "models/video/attention_cluster.h"
+#include "models/video/attention_lstm.h"
 #include "models/video/nextvlad.h"
 #include "models/vision/mask_rcnn.h"
 #include "models/vision/vision_blocks.h"
@@ -109,6 +111,31 @@ NextVladSpec get_nextvlad_spec(const nlohmann::json& json) {
   return spec;
 }
 
+AttentionClusterSpec get_attention_cluster_spec(const nlohmann::json& json) {
+  const nlohmann::json& sizes = json.at("videos");
+  AttentionClusterSpec spec;
+  spec.classes = json.at("classes");
+  spec.max_frames = json.at("size");
+  spec.heads = sizes.at("heads");
+  spec.first_layer = sizes.at("first");
+  spec.second_layer = sizes.at("second");
+  spec.dropout = 0;
+  return spec;
+}
+
+AttentionLstmSpec get_attention_lstm_spec(const nlohmann::json& json) {
+  const nlohmann::json& sizes = json.at("videos");
+  AttentionLstmSpec spec;
+  spec.classes = json.at("classes");
+  spec.max_frames = json.at("size");
+  spec.projection = sizes.at("projection");
+  spec.units = sizes.at("units");
+  spec.first_layer = sizes.at("first");
+  spec.second_layer = sizes.at("second");
+  spec.dropout = 0;
+  return spec;
+}
+
 void add_videos(Batch& batch, const VideoBatch& videos, const Golden& golden, std::int64_t frames) {
   batch.add(tensor_names::rgb_features, {frames, rgb_features_per_frame}, videos.rgb);
   batch.add(tensor_names::audio_features, {frames, audio_features_per_frame}, videos.audio);
@@ -157,6 +184,8 @@ std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
   const std::string network = json.value("model", json.at("case").get<std::string>());
   if (json.contains("clicks")) return make_click_model(get_click_spec(json));
   if (network == "nextvlad") return make_nextvlad(get_nextvlad_spec(json));
+  if (network == "attention_lstm") return make_attention_lstm(get_attention_lstm_spec(json));
+  if (network == "attention_cluster") return make_attention_cluster(get_attention_cluster_spec(json));
   if (json.at("bert").empty()) {
     Config config;
     config.model.entry = find_model(network);

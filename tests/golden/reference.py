@@ -127,6 +127,9 @@ CASES = {case.name: case for case in (
       for name, lr, width in (("wide_deep", 0.01, 9), ("ctr_dnn", 0.01, 10), ("deepfm", 0.01, 9), ("dlrm_dcnv2", 0.001, 8))),
     Case("nextvlad", 8, 6, 12, {**ADAMW, "lr": 1e-3},
          videos={"expansion": 1, "groups": 4, "clusters": 8, "hidden": 64}),
+    Case("attention_cluster", 8, 6, 12, {**ADAMW, "lr": 1e-3}, videos={"heads": 4, "first": 32, "second": 48}),
+    Case("attention_lstm", 8, 6, 12, {**ADAMW, "lr": 1e-3},
+         videos={"projection": 24, "units": 16, "first": 32, "second": 48}),
 )}
 
 
@@ -376,8 +379,12 @@ def build(case, dtype):
         import click_network
         model = click_network.NETWORKS[case.name](**case.clicks)
     elif case.videos:
+        import attention_cluster
+        import attention_lstm
         import nextvlad
-        model = nextvlad.NextVlad(case.classes, **case.videos)
+        networks = {"nextvlad": nextvlad.NextVlad, "attention_cluster": attention_cluster.AttentionCluster,
+                    "attention_lstm": attention_lstm.AttentionLstm}
+        model = networks[case.name](case.classes, **case.videos)
     elif case.bert:
         model = text_model(case)
     elif case.aligns:

@@ -56,6 +56,13 @@ class Videos(ProgramTest):
         hits = sum(line["truth"] == line["classes"][0]["name"] for line in lines)
         self.assertAlmostEqual(hits / VALIDATION, figures["hit_at_1"], places=6)
 
+    def test_other_networks_learn_them_too(self):
+        for network in ("AttentionCluster", "AttentionLSTM"):
+            with self.subTest(network):
+                trained = self.train(network, "-o", f"model.name={network}")
+                self.assertEqual(trained.returncode, 0, trained.stderr)
+                self.assertGreater(get_figures(self.report(network))["gap"], 0.8)
+
     def test_a_run_goes_on_where_it_stopped(self):
         short = ("-o", "eval.every_steps=0", "-o", "train.schedule.name=constant")
         self.assertEqual(self.train("whole", *short, "-o", "train.steps=12").returncode, 0)
