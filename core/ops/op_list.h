@@ -51,6 +51,8 @@
   OP(conv2d_grad_weight)            \
   OP(cross_attention)               \
   OP(cross_attention_grad)          \
+  OP(ctc_loss)                      \
+  OP(ctc_loss_grad)                 \
   OP(detect_objects)                \
   OP(detect_regions)                \
   OP(dropout)                       \
