@@ -1,10 +1,10 @@
 #include "core/infer/box_pictures.h"
 
 #include "core/data/file_bytes.h"
+#include "core/data/image/bitmap_font.h"
 #include "core/data/image/class_colours.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/png_image.h"
-#include "core/infer/bitmap_font.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "core/infer/bitmap_font.h"
+#include "core/data/image/bitmap_font.h"
 
 #include <algorithm>
 

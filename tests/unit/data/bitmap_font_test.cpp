@@ -1,5 +1,5 @@
 // Letters as the pixels that they set.
-#include "core/infer/bitmap_font.h"
+#include "core/data/image/bitmap_font.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace ptrain {
-namespace {
+namespace bitmap_font_test {
 
 /// Rows of an image that text is drawn on from (left, top): # where there is ink.
 std::vector<std::string> draw(std::string_view text, int width, int height, int left = 0, int top = 0, int scale = 1) {
@@ -42,5 +42,5 @@ TEST(BitmapFont, ScalesLetters) {
                                       "..........", "##########", "##########"}));
 }
 
-}  // namespace
+}  // namespace bitmap_font_test
 }  // namespace ptrain
