@@ -15,6 +15,7 @@
 #include "models/video/attention_lstm.h"
 #include "models/video/nextvlad.h"
 #include "models/vision/convnext.h"
+#include "models/vision/crnn.h"
 #include "models/vision/deeplab.h"
 #include "models/vision/deeplab_xception.h"
 #include "models/vision/efficientnet.h"
@@ -135,6 +136,11 @@ std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
 
+template <CrnnSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> crnn(const Config& config, const DatasetInfo& data) {
+  return make_crnn(spec(config, data));
+}
+
 std::unique_ptr<Model> gru4rec(const Config& config, const DatasetInfo& data) {
   return make_gru4rec(gru4rec_spec(config, data));
 }
@@ -198,6 +204,11 @@ ModelEntry video_entry(std::string name, std::string other_name, std::string fam
           "ptrain",
           {},
           {video_size_names.begin(), video_size_names.end()}};
+}
+
+ModelEntry crnn_entry(std::string name, std::vector<std::string> other_names, Keys keys) {
+  return {std::move(name),      std::move(other_names), "CRNN",  DataKind::image, std::move(keys),
+          {"text_recognition"}, MainWork::convolutions, "ptrain"};
 }
 
 ModelEntry fcn_entry() {
@@ -284,6 +295,7 @@ const std::vector<Row>& model_rows() {
   static const Keys segment_network_keys = concatenate(resnet_keys, {"model.segments", "model.dropout"});
   static const Keys convnext_keys = concatenate(image_keys, {"model.stochastic_depth"});
   static const Keys vision_transformer_keys = concatenate(convnext_keys, {"model.attention"});
+  static const Keys crnn_keys = concatenate({"data.image_size", "data.max_length"}, norm_keys);
   static const Keys deeplab_keys{"data.image_size", "data.augment", "model.dropout"};
   static const Keys deeplab_resnet_keys =
       concatenate(concatenate(deeplab_keys, {"model.zero_init_residual", "model.output_stride"}), norm_keys);
@@ -352,6 +364,8 @@ const std::vector<Row>& model_rows() {
        pp_yoloe<ppyoloe_plus_s_spec>},
       {pp_yoloe_entry("ppyoloe_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        pp_yoloe<ppyoloe_tiny_spec>},
+      {crnn_entry("crnn", {"CRNN"}, crnn_keys), crnn<crnn_spec>},
+      {crnn_entry("crnn_tiny", {}, crnn_keys), crnn<crnn_tiny_spec>},
       {click_entry(ClickForm::wide_deep, {"WideDeep"}, "Wide&Deep"), click_model<ClickForm::wide_deep>},
       {click_entry(ClickForm::ctr_dnn, {}, "CTR-DNN"), click_model<ClickForm::ctr_dnn>},
       {click_entry(ClickForm::deepfm, {"DeepFM"}, "DeepFM"), click_model<ClickForm::deepfm>},

@@ -112,7 +112,8 @@ std::vector<Key> data_keys(const Sources& all) {
           .between(0, 256),
       data_key("decoder", &DataConfig::decoder, decoder_help),
       data_key("max_length", &DataConfig::max_length,
-               "tokens per sequence, [CLS] and [SEP] included, or per block of a language model")
+               "tokens per sequence, [CLS] and [SEP] included, or per block of a language model; characters of the "
+               "longest text in an image")
           .between(3, 65536),
       data_key("max_frames", &DataConfig::max_frames,
                "frames read of a video, from its first on; shorter ones are padded to as many")
@@ -121,7 +122,8 @@ std::vector<Key> data_keys(const Sources& all) {
                "max_length: pad every sequence; none: concatenate a batch's sequences without padding"),
       data_key("vocab", &DataConfig::vocab,
                "vocabulary: WordPiece's vocab.txt, a byte-level BPE's vocab.json with merges.txt in the same folder, "
-               "tokenizer.json with a BPE, SentencePiece's .model, or a .gguf file"),
+               "tokenizer.json with a BPE, SentencePiece's .model, or a .gguf file; for text_images a file with a "
+               "character a line"),
       source_key(all, "chat_template", &DataConfig::chat_template,
                  "how a chat becomes one text: chatml; smollm2 and qwen2 (ChatML with a system message "
                  "of their own where a chat has none); llama3 (without the dates that 3.1 adds)"),

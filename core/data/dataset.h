@@ -55,7 +55,7 @@ struct DatasetInfo {
   ImageFraming framing = ImageFraming::crop;
 
   // Text and tokens: ids and token types [max_length]; every id is below vocab_size.
-  int max_length = 0;
+  int max_length = 0;  // of texts in images, their characters
   int vocab_size = 0;
   ColumnNames columns;         // those of the table that was read; empty without a header
   bool are_pairs = false;      // whether a sample is two sentences

@@ -52,6 +52,12 @@ class MatchedClasses final : public Dataset {
 std::unique_ptr<Dataset> match_classes(std::unique_ptr<Dataset> data, const std::vector<std::string>& names,
                                        const std::string& place) {
   const DatasetInfo& info = data->info();
+  if (learns(info.targets, tensor_names::characters) && info.class_names != names) {
+    fail(
+        "{}: has {} classes of characters in another order than the data, or others; expected the data.vocab or the "
+        "training list that it was trained with",
+        place, names.size());
+  }
   const bool labelled = std::ranges::find(info.targets, tensor_names::labels) != info.targets.end();
   const bool named = !label_names(info).empty() && names != numbered_classes(static_cast<int>(names.size()));
   if (!labelled || !named || info.class_names == names) return data;

@@ -151,6 +151,16 @@ std::vector<DataSourceRow> other_rows() {
                                                    "data.labels", "data.lowercase"});
   const RequiredKey train_file{"data.train_file", "the training file's name below data.path"};
   return {
+      {{.name = "text_images",
+        .provides = {image},
+        .help = "images of lines of text, in PP-OCR's form: data.train_file and data.dev_file in data.path list an "
+                "image's path below data.path, a tab and its text a line; data.vocab has a character a line, without "
+                "it those of the training texts are taken; data.split.dev without data.dev_file",
+        .keys = joined(vocabulary_keys, {"data.exif_orientation"}),
+        .required = {train_file},
+        .can_split = true,
+        .targets = {tensor_names::characters}},
+       open_text_images},
       {{.name = "tsv",
         .provides = {text},
         .help = "text classification in tables (TSV, CSV or JSON lines): data.train_file and data.dev_file in "
@@ -216,11 +226,11 @@ std::vector<DataSourceRow> other_rows() {
       {{.name = "synthetic",
         .provides = {image, clip, text, table, tokens, parallel, video},
         .help =
-            "synthetic images, clips or text with classes, images with a class for each pixel or with boxes, clicks, "
-            "running tokens, tokens to reverse, or features of videos, all of them learnable; reads no file",
+            "synthetic images, clips or text with classes, images with a class for each pixel, with boxes or of words, "
+            "clicks, running tokens, tokens to reverse, or features of videos, all of them learnable; reads no file",
         .keys = {"data.synthetic_samples"},
         .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations, tensor_names::object_masks,
-                    tensor_names::next_tokens, tensor_names::multi_hot_labels}},
+                    tensor_names::characters, tensor_names::next_tokens, tensor_names::multi_hot_labels}},
        open_synthetic},
   };
 }

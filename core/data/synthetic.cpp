@@ -253,6 +253,7 @@ std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split spli
           std::ranges::find(settings.targets, tensor_names::annotations) != settings.targets.end()) {
         return open_synthetic_shapes(settings, split);
       }
+      if (learns(settings.targets, tensor_names::characters)) return open_synthetic_words(settings, split);
       return std::make_unique<SyntheticImages>(settings, split);
     case DataKind::text:
       return std::make_unique<SyntheticText>(settings, split);

@@ -28,7 +28,8 @@ inline constexpr const char* masks = "masks";                // i32 [N,H,W], a c
 inline constexpr const char* annotations = "annotations";    // i64 [N,M,9], objects (data/boxes/annotated_images.h)
 inline constexpr const char* object_masks = "object_masks";  // i32 [N,T], runs of their masks, likewise
 inline constexpr const char* next_tokens =
-    "next_tokens";  // i32 [N,S], or packed [T]; -1 marks tokens without a next one
+    "next_tokens";                                       // i32 [N,S], or packed [T]; -1 marks tokens without a next one
+inline constexpr const char* characters = "characters";  // i32 [N,L], classes of a text's characters; -1 after them
 inline constexpr const char* learnt_tokens = "learnt_tokens";  // i32 [N,S], of chats: 1 for tokens of answers
 inline constexpr const char* sampled_items =
     "sampled_items";  // i32 [N,K], other items that a session's are compared to

@@ -10,6 +10,7 @@
 #include "core/tasks/next_item/next_item.h"
 #include "core/tasks/regression/regression.h"
 #include "core/tasks/segmentation/segmentation.h"
+#include "core/tasks/text_recognition/text_recognition.h"
 #include "core/tasks/translation/translation.h"
 
 #include <fmt/format.h>
@@ -41,6 +42,7 @@ constexpr Row rows[] = {
     {"detection", make<Detection>},
     {"aligned_detection", make<AlignedDetection>},
     {"instance_segmentation", make<InstanceSegmentation>},
+    {"text_recognition", make<TextRecognition>},
     {"translation", make<TranslationTask>},
 };
 

@@ -197,6 +197,7 @@ std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
     DatasetInfo data;
     data.classes = json.at("classes");
     data.image_size = json.at("size").get<int>();
+    data.max_length = most_characters;
     data.mean = PixelScale{}.mean;
     data.stddev = PixelScale{}.deviation;
     return json.contains("found") ? make_mask_detector(config, data) : ptrain::make_model(config, data);
@@ -445,6 +446,7 @@ Batch GoldenRun::batch(int step) const {
   } else {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
+    batch.add(tensor_names::characters, {most_characters}, characters(step, form.batch, golden_.classes));
     if (testing::get_task(*golden_.model)->predicts_objects()) add_objects(batch, step, form, golden_.classes);
   }
   testing::get_task(*golden_.model)->collate(batch);

@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/pe
 STEPS = 10
 IGNORED = -1  # the label of a pixel without a class
 OBJECTS = 3  # of an image with boxes
+CHARACTERS = 6  # of the longest text in an image
 SKETCHES = 16
 
 
@@ -50,6 +51,10 @@ class Case:
     def aligns(self):
         """Whether what its anchors learn follows from what they predict."""
         return self.name.startswith("ppyoloe")
+
+    @property
+    def reads_texts(self):
+        return self.name.startswith("crnn")
 
     @property
     def finds_masks(self):
@@ -89,6 +94,7 @@ CASES = {case.name: case for case in (
     Case("maskrcnn_resnet50_fpn", 2, 128, 4, {**MOMENTUM, "lr": 1e-6}),
     # Half of the gradients of PyTorch's own fp32 are off by 1.5e-4 or more; a block's alpha is one sum, whose terms nearly cancel.
     Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}, tolerance=0.005),
+    Case("crnn_tiny", 4, 64, 11, {**ADAMW, "lr": 1e-3}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -222,7 +228,17 @@ def image_batches(case):
         classes[classes == case.classes] = IGNORED
         masks.append(classes.reshape(count, blocks, blocks).repeat(8, axis=1).repeat(8, axis=2))
     return {"masks" if case.pixels else "labels": masks if case.pixels else labels, "images": images,
-            **({"objects": object_batches(case)} if case.detects else {})}
+            **({"objects": object_batches(case)} if case.detects else {}),
+            **({"characters": character_batches(case)} if case.reads_texts else {})}
+
+
+def character_batches(case):
+    """Texts of one to CHARACTERS classes but the blank, 0."""
+    lengths = [1 + hashed % np.uint64(CHARACTERS) for hashed in (get_step("text_lengths", step, case.batch) for step in range(STEPS))]
+    texts = [get_step("characters", step, case.batch * CHARACTERS).reshape(case.batch, CHARACTERS) for step in range(STEPS)]
+    places = np.arange(CHARACTERS, dtype=np.uint64)[None, :]
+    return [np.where(places < length[:, None], 1 + (text % np.uint64(case.classes - 1)).astype(np.int64), IGNORED)
+            for length, text in zip(lengths, texts)]
 
 
 def object_batches(case):
@@ -387,6 +403,9 @@ def build(case, dtype):
         model = networks[case.name](case.classes, **case.videos)
     elif case.bert:
         model = text_model(case)
+    elif case.reads_texts:
+        import text_network
+        model = text_network.Crnn(case.classes, channels=16, units=64)
     elif case.aligns:
         import pp_yoloe
         model = pp_yoloe.PpYoloe(case.classes, width=0.25)
@@ -540,6 +559,9 @@ def get_loss(case, model, batch, step, dtype):
     if case.detects:
         return get_detection_loss(case, model, batch, step, dtype)
     logits = get_logits(case, model, batch, step, dtype)
+    if case.reads_texts:
+        import text_network
+        return text_network.get_loss(logits, batch["characters"][step])
     if case.clicks:
         return torch.nn.functional.binary_cross_entropy_with_logits(logits[:, 0], batch["labels"][step].to(dtype))
     if case.videos:

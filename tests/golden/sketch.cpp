@@ -100,6 +100,20 @@ std::vector<std::int32_t> masks(int step, int batch, int size, int classes) {
   return values;
 }
 
+std::vector<std::int32_t> characters(int step, int batch, int classes) {
+  const Hash length_hash("text_lengths"), character_hash("characters");
+  std::vector<std::int32_t> values;
+  for (int n = 0; n < batch; ++n) {
+    const auto row = static_cast<std::uint64_t>(step * batch + n);
+    const auto length = 1 + length_hash(row) % most_characters;
+    for (std::uint64_t i = 0; i < most_characters; ++i) {
+      const auto drawn = character_hash(row * most_characters + i) % static_cast<std::uint64_t>(classes - 1);
+      values.push_back(i < length ? 1 + static_cast<std::int32_t>(drawn) : -1);
+    }
+  }
+  return values;
+}
+
 std::vector<std::uint8_t> draw_mask(const std::array<std::int64_t, 5>& object, int size) {
   const auto& [label, left, top, width, height] = object;
   std::vector<std::uint8_t> pixels;

@@ -47,6 +47,10 @@ std::vector<std::int32_t> labels(int step, int batch, int classes);
 /// masks [batch, size, size] of batch `step`, in 8x8 px blocks: classes, and -1 as often as each.
 std::vector<std::int32_t> masks(int step, int batch, int size, int classes);
 
+inline constexpr int most_characters = 6;
+/// characters [batch, most_characters] of batch `step`: classes from 1 on, and -1 after each text.
+std::vector<std::int32_t> characters(int step, int batch, int classes);
+
 inline constexpr int objects_per_image = 3;
 /// Objects of batch `step`, image by image: class, left, top, width, height.
 std::vector<std::array<std::int64_t, 5>> objects(int step, int batch, int size, int classes);

@@ -46,7 +46,7 @@ struct Step {
 };
 
 /// None where the text is not a number as a whole.
-std::optional<double> parse_number(std::string_view text) {
+std::optional<double> parse_time(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -54,7 +54,7 @@ std::optional<double> parse_number(std::string_view text) {
 }
 
 bool is_earlier(const Step& one, const Step& other) {
-  const auto number = parse_number(one.time), other_number = parse_number(other.time);
+  const auto number = parse_time(one.time), other_number = parse_time(other.time);
   return number && other_number ? *number < *other_number : one.time < other.time;
 }
 
