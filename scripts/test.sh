@@ -206,6 +206,9 @@ if command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; then
   fi
 fi
 step "all tests"
+later=()
+if ! is_due 5; then later+=(packages); fi
+if ! is_due 1 3; then later+=(long); fi
 others=()
-if ! is_due 5; then others=(-LE packages); fi
+if ((${#later[@]})); then others=(-LE "^($(IFS='|' && echo "${later[*]}"))$"); fi
 ctest --test-dir build/release "${others[@]}" --parallel "$jobs" --output-on-failure
