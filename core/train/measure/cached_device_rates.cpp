@@ -1,11 +1,15 @@
 #include "core/train/measure/cached_device_rates.h"
 
 #include "core/base/hash.h"
+#include "core/base/machine_load.h"
 #include "core/io/cache_directory.h"
 #include "core/io/own_file.h"
 #include "core/report/json_file.h"
 
 #include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
 
 namespace ptrain {
 namespace {
@@ -13,17 +17,27 @@ namespace {
 /// The file of a device's rates.
 struct CachedDeviceRates {
   std::string device;
+  bool disturbed = false;
   DeviceRates rates;
 
   void describe(Fields& field) {
-    field.document("ptrain.rates/1", "Measured compute rates of a device.");
+    field.document("ptrain.rates/2", "Measured compute rates of a device.");
     field("device", device, "device that the rates are valid for");
+    field("disturbed", disturbed, "other programs kept its cores busy meanwhile: the rates are valid for minutes");
     field("rates", rates, "");
   }
 };
 
 std::string describe_device(KernelLibrary& kernels, const KernelOptions& options) {
   return kernels.search_cache().device() + (options.tf32 ? ", TF32" : "");
+}
+
+/// Whether a file of rates still counts.
+bool is_valid(const CachedDeviceRates& known, const std::filesystem::path& file) {
+  constexpr std::chrono::minutes as_good_as_none_after(10);
+  if (!known.disturbed) return true;
+  const auto age = std::filesystem::file_time_type::clock::now() - std::filesystem::last_write_time(file);
+  return age < as_good_as_none_after;
 }
 
 /// Empty if nothing is cached.
@@ -40,7 +54,7 @@ DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options) 
   if (!path.empty() && read_own_file(path).content) {
     try {
       const auto known = read_document<CachedDeviceRates>(path);
-      if (known.device == device) return known.rates;
+      if (known.device == device && is_valid(known, path)) return known.rates;
     } catch (const std::exception&) {  // an unreadable file counts as none
     }
   }
@@ -48,7 +62,10 @@ DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options) 
 }
 
 DeviceRates remeasure_rates(Backend& backend, const KernelOptions& options) {
-  CachedDeviceRates measured{describe_device(backend.kernels(), options), measure_rates(backend, options)};
+  const LoadWatch watch;
+  CachedDeviceRates measured{describe_device(backend.kernels(), options), false, measure_rates(backend, options)};
+  const std::optional<OtherLoad> load = watch.measure();
+  measured.disturbed = measured.rates.threads > 0 && load && load->slows(measured.rates.threads);
   const std::filesystem::path path = find_file(measured.device);
   if (path.empty()) return measured.rates;
   try {

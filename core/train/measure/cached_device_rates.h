@@ -7,7 +7,7 @@
 namespace ptrain {
 
 /// The cached rates, else measured now and cached (in cache_directory(), by device, libraries, instruction set limit
-/// and threads).
+/// and threads). Rates that were measured while other programs kept the cores busy count for ten minutes.
 DeviceRates cached_device_rates(Backend& backend, const KernelOptions& options);
 
 /// Measures the rates again and replaces the cached ones.

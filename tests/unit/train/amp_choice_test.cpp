@@ -8,7 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <cstdlib>
+#include <fstream>
 
 namespace ptrain {
 namespace {
@@ -144,6 +147,21 @@ TEST(DeviceRates, AreMeasuredOnceAndThenKnown) {
   EXPECT_EQ(cached_device_rates(*backend, {}).fp32.product, first.fp32.product)
       << "no second measurement gives these bits";
   EXPECT_EQ(cached_device_rates(*testing::make_test_backend(), {}).bf16.convolution, first.bf16.convolution);
+  unsetenv("PTRAIN_CACHE_DIR");
+}
+
+TEST(DeviceRates, OfABusyMachineAreMeasuredAgainLater) {
+  const TemporaryDirectory directory;
+  setenv("PTRAIN_CACHE_DIR", directory.path().c_str(), 1);
+  const auto backend = testing::make_test_backend();
+  const DeviceRates first = cached_device_rates(*backend, {});
+  const std::filesystem::path file = std::filesystem::directory_iterator(directory.path())->path();
+  nlohmann::json known = nlohmann::json::parse(std::ifstream(file));
+  known["disturbed"] = true;
+  std::ofstream(file) << known.dump();
+  EXPECT_EQ(cached_device_rates(*backend, {}).fp32.product, first.fp32.product);
+  std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) - std::chrono::hours(1));
+  EXPECT_NE(cached_device_rates(*backend, {}).fp32.product, first.fp32.product);
   unsetenv("PTRAIN_CACHE_DIR");
 }
 
