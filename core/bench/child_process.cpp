@@ -54,8 +54,8 @@ std::vector<char*> make_pointers(std::vector<std::string>& words) {
                      dup2(nothing, STDIN_FILENO) >= 0 && dup2(log, STDOUT_FILENO) >= 0 && dup2(log, STDERR_FILENO) >= 0;
   if (ready) execve(program, arguments, environment);
   const int reason = errno;
-  const bool told = write(failure, &reason, sizeof reason) == sizeof reason;
-  _exit(told ? EXIT_FAILURE : 127);
+  const bool sent = write(failure, &reason, sizeof reason) == sizeof reason;
+  _exit(sent ? EXIT_FAILURE : 127);
 }
 
 /// Waits until the program has started, which closes the other end of the pipe. Returns 0, or why it could not.

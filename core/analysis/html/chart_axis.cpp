@@ -29,7 +29,7 @@ std::vector<Tick> ticks(const Range& range) {
   for (const double factor : {5.0, 2.0, 1.0}) {
     if (factor * power >= raw) step = factor * power;
   }
-  // Neighbours may differ in a digit far behind the first.
+  // Neighbours may differ in a digit far after the first.
   const double largest = std::max(std::abs(range.low), std::abs(range.high));
   const int digits =
       std::clamp(static_cast<int>(std::floor(std::log10(largest)) - std::floor(std::log10(step))) + 1, 4, 9);

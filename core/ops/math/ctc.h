@@ -48,7 +48,7 @@ struct CtcPositions {
     if (before == nullptr) return s < 2 ? 0.0f : ctc_never();
     return log_add(before[s], s > 0 ? before[s - 1] : ctc_never(), skips_to(s) ? before[s - 2] : ctc_never());
   }
-  /// What goes on from position s, from the backward variables of the step after; null: the last step.
+  /// What follows position s, from the backward variables of the step after; null: the last step.
   PTRAIN_HD_INLINE float go_on(std::int64_t s, const float* after) const {
     if (after == nullptr) return s + 2 < count() ? ctc_never() : 0.0f;
     return log_add(after[s], s + 1 < count() ? after[s + 1] : ctc_never(),

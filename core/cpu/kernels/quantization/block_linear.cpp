@@ -189,7 +189,7 @@ class BlockLinearKernel final : public Kernel {
     }
   }
 
-  /// Of y, eight columns (fewer at its end) of `rows` rows: begins with the bias, or goes on from y.
+  /// Of y, eight columns (fewer at its end) of `rows` rows: begins with the bias, or adds to y.
   template <BlockFormat format, int rows>
   void multiply_tile(const Layer& layer, const RoundedRows& x, std::int64_t row, std::int64_t column,
                      const PanelBlock<format>* panel, std::int64_t first, std::int64_t blocks) const {
