@@ -16,16 +16,14 @@ namespace {
 
 constexpr std::array<std::string_view, 6> all_outcomes = {"ok", "oom", "diverged", "timeout", "unstable", "error"};
 
-/// Number of samples from step `first` up to `last`, counted from the start of the run.
-std::int64_t count_samples(const Report& report, std::int64_t first, std::int64_t last) {
-  if (report.phases.empty()) return (last - first) * report.global_batch_size;
+/// Number of samples of the training's steps from `begin` up to `end`.
+std::int64_t count_samples(const Report& report, std::int64_t begin, std::int64_t end) {
+  if (report.phases.empty()) return (end - begin) * report.global_batch_size;
   const std::int64_t parts = report.global_batch_size / restore_config(report).data.batch_size;  // ranks, micro-batches
-  const std::int64_t done_before = report.progress.steps - last;
   std::int64_t samples = 0;
   for (const PhaseReport& phase : report.phases) {
-    const std::int64_t begin = std::max(phase.first_step - 1, first + done_before);
-    const std::int64_t end = std::min(phase.first_step - 1 + phase.steps, last + done_before);
-    samples += std::max<std::int64_t>(0, end - begin) * phase.batch_size * parts;
+    const std::int64_t first = phase.first_step - 1, last = first + phase.steps;
+    samples += std::max<std::int64_t>(0, std::min(last, end) - std::max(first, begin)) * phase.batch_size * parts;
   }
   return samples;
 }
@@ -63,14 +61,18 @@ RunFigures run_figures(const Report& report, std::span<const double> step_ms, st
   RunFigures figures;
   const auto measured = step_ms.subspan(static_cast<std::size_t>(warmup_steps));
   figures.unit = report.throughput ? report.throughput->unit : "samples/s";
-  figures.samples = count_samples(report, warmup_steps, static_cast<std::int64_t>(step_ms.size()));
+  const std::int64_t steps = report.progress.steps, resumed_at = steps - static_cast<std::int64_t>(step_ms.size());
+  figures.samples = count_samples(report, resumed_at + warmup_steps, steps);
   figures.seconds = std::accumulate(measured.begin(), measured.end(), 0.0) * 1e-3;
   figures.throughput = static_cast<double>(figures.samples) / figures.seconds;
   figures.typical_step_ms = typical_step(measured);
   figures.step_ms = summarize(measured);
   figures.memory_bytes = report.memory.measured_peak_bytes.value_or(report.memory.planned_peak_bytes);
   figures.evaluation = report.evaluation;
-  if (report.time_to_accuracy) figures.time_to_accuracy = report.time_to_accuracy->seconds;
+  if (report.time_to_accuracy && report.time_to_accuracy->seconds) {
+    figures.time_to_accuracy = report.time_to_accuracy->seconds;
+    figures.samples_to_accuracy = count_samples(report, 0, report.time_to_accuracy->step);
+  }
   return figures;
 }
 

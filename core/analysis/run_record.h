@@ -34,7 +34,8 @@ struct RunFigures {
   std::int64_t memory_bytes = 0;
   std::optional<Evaluation> evaluation;    // last evaluation
   std::optional<double> time_to_accuracy;  // seconds
-  bool summary = false;                    // not saved: made from a report's summary, typical step is its median
+  std::optional<std::int64_t> samples_to_accuracy;
+  bool summary = false;  // not saved: made from a report's summary, typical step is its median
 
   void describe(Fields& field) {
     field.group("throughput", "", [this](Fields& part) {
@@ -48,6 +49,7 @@ struct RunFigures {
     field("memory_bytes", memory_bytes, "measured peak, else the planned peak");
     field("evaluation", evaluation, "last evaluation; null: none");
     field.maybe("time_to_accuracy", time_to_accuracy, "seconds until train.target was reached; absent: not reached");
+    field.maybe("samples_to_accuracy", samples_to_accuracy, "samples trained on until then");
   }
 };
 

@@ -216,24 +216,36 @@ TableCell published_cell(const Source& source) {
   return cell;
 }
 
-/// Over the runs that reached the target.
-TableCell time_to_accuracy_cell(const Source& source) {
-  std::vector<double> seconds;
-  TableCell cell;
+/// A figure of the runs that reached train.target, at the `pointer` in a record; `format_value` gives its text.
+template <typename Get>
+TableCell target_cell(const Source& source, Get get, const std::string& unit, const char* pointer,
+                      const char* report_pointer, std::string (*format_value)(double)) {
+  std::vector<double> values;
   for (const MeasuredRun* run : source.ended) {
-    if (const auto& reached = run->record.figures->time_to_accuracy) seconds.push_back(*reached);
+    if (const auto& reached = get(*run->record.figures)) values.push_back(static_cast<double>(*reached));
   }
-  if (seconds.empty())
+  if (values.empty())
     return nothing(source.ended.empty() ? explain_no_good_run(source.item) : "no run reached a target");
-  const Interval interval = centre_interval(seconds, interval_confidence);
-  cell = make_measured_cell(interval, "s", seconds.size());
-  cell.text = fmt::format("{:.1f} s{}", interval.estimate, reach_text(interval));
-  if (seconds.size() < source.ended.size())
-    cell.text += fmt::format(", {} of {} runs", seconds.size(), source.ended.size());
-  for (const MeasuredRun* run : source.ended) {
-    cell.sources.push_back(find_source(*run, "/measured/time_to_accuracy", "/time_to_accuracy/seconds"));
-  }
+  const Interval interval = centre_interval(values, interval_confidence);
+  TableCell cell = make_measured_cell(interval, unit, values.size());
+  cell.text = format_value(interval.estimate) + reach_text(interval);
+  if (values.size() < source.ended.size())
+    cell.text += fmt::format(", {} of {} runs", values.size(), source.ended.size());
+  for (const MeasuredRun* run : source.ended) cell.sources.push_back(find_source(*run, pointer, report_pointer));
   return cell;
+}
+
+TableCell time_to_accuracy_cell(const Source& source) {
+  return target_cell(
+      source, [](const RunFigures& f) { return f.time_to_accuracy; }, "s", "/measured/time_to_accuracy",
+      "/time_to_accuracy/seconds", [](double seconds) { return fmt::format("{:.1f} s", seconds); });
+}
+
+/// MLPerf's convergence point of a batch size, where runs differ in their seeds.
+TableCell samples_to_accuracy_cell(const Source& source) {
+  return target_cell(
+      source, [](const RunFigures& f) { return f.samples_to_accuracy; }, "samples", "/measured/samples_to_accuracy",
+      "/time_to_accuracy/step", [](double samples) { return fmt::format("{:.0f}", samples); });
 }
 
 /// A fraction from the report's utilization.
@@ -307,6 +319,7 @@ const std::vector<ColumnMaker>& makers() {
       {{"accuracy", "Accuracy", true, true}, accuracy_cell},
       {{"published", "Published", true, true}, published_cell},
       {{"time_to_accuracy", "Time to accuracy", true, true}, time_to_accuracy_cell},
+      {{"samples_to_accuracy", "Samples to accuracy", true, true}, samples_to_accuracy_cell},
       {{"mfu", "Of peak FLOP/s", true}, mfu_cell},
       {{"datasheet", "Of the data sheet's", true}, datasheet_cell},
       {{"search", "Kernel search", true}, search_cell},

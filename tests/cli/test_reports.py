@@ -230,6 +230,11 @@ class Reports(ProgramTest):
         self.assertEqual((report["progress"]["steps"], report["progress"]["planned_steps"]), (4, 12))
         self.assertIn("reaches train.target 0.01 after step 4 of 12", report["progress"]["ended_early"])
         self.assertGreater(report["time_to_accuracy"]["seconds"], 0)
+        longer = run("run", config, "--out", self.folder / "longer", "--progress", "none", "-o", "train.target=0.01",
+                     "-o", "data.synthetic_samples=640")
+        self.assertEqual(longer.returncode, 0, longer.stderr)
+        table = json.loads(run("table", self.folder / "longer", "--columns", "samples_to_accuracy", "--format", "json").stdout)
+        self.assertEqual(table["rows"][0]["cells"][0]["value"], 640)  # forty batches of 16
         answer = run("infer", self.folder / "phases/best", "--help")
         self.assertEqual(answer.returncode, 0)
         self.assertTrue((self.folder / "phases/best/model.json").exists())

@@ -52,6 +52,18 @@ TEST(Table, PutsTheMajorityClassBesideAccuracy) {
   EXPECT_EQ(make_table(sets, "accuracy").rows[0].cells[0].text, "0.7500 (majority 0.7400)");
 }
 
+TEST(Table, ShowsWhatATargetTookOfTheRunsThatReachedIt) {
+  std::vector<RunSet> sets = {example_set()};
+  for (int r = 0; r < 5; ++r) {
+    RunFigures& figures = *sets[0].cases[0].runs[static_cast<std::size_t>(r)].record.figures;
+    figures.time_to_accuracy = 12.5;
+    figures.samples_to_accuracy = 640;
+  }
+  const Table table = make_table(sets, "time_to_accuracy,samples_to_accuracy");
+  EXPECT_EQ(table.rows[0].cells[0].text, "12.5 s ±0.0 %, 5 of 6 runs");
+  EXPECT_EQ(table.rows[0].cells[1].text, "640 ±0.0 %, 5 of 6 runs");
+}
+
 TEST(Table, SaysUnitAndRunsInEveryForm) {
   std::vector<RunSet> sets = {example_set()};
   Table table = make_table(sets, "run,speed");
