@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Puts data sets under data/: sst2 (train.tsv, dev.tsv) and cifar10 (an image folder, or the binary form).
-#   scripts/fetch_data.sh [sst2|cifar10]... [--from DIRECTORY]
+# Puts data sets under data/: sst2 (train.tsv, dev.tsv), cifar10 (an image folder, or the binary form) and multi30k (English
+# and German lines of train, val and test_2016_flickr; train.jsonl and dev.jsonl, the same pairs as chats).
+#   scripts/fetch_data.sh [sst2|cifar10|multi30k]... [--from DIRECTORY]
 # They are copied from DIRECTORY (default: $PTRAIN_SHARED_DATA); without one the script prints where to get them.
 set -euo pipefail
 . "$(dirname "$0")/usage.sh"
@@ -14,12 +15,12 @@ while (($#)); do
       from=${2:?--from needs a directory}
       shift
       ;;
-    sst2 | cifar10) sets+=("$1") ;;
+    sst2 | cifar10 | multi30k) sets+=("$1") ;;
     *) refuse ;;
   esac
   shift
 done
-if ((${#sets[@]} == 0)); then sets=(sst2 cifar10); fi
+if ((${#sets[@]} == 0)); then sets=(sst2 cifar10 multi30k); fi
 status=0
 
 fetch_sst2() {
@@ -52,10 +53,43 @@ fetch_cifar10() {
   fi
 }
 
+# write_chats NAME OUT: a chat of each pair of data/multi30k/NAME.en and NAME.de, which asks for the translation.
+write_chats() {
+  python3 - "data/multi30k/$1" "data/multi30k/$2.jsonl" <<'EOF'
+import json
+import sys
+
+name, out = sys.argv[1:]
+with open(name + ".en") as questions, open(name + ".de") as answers, open(out, "w") as chats:
+    for question, answer in zip(questions, answers):
+        turns = [("user", f"Translate into German: {question.strip()}"), ("assistant", answer.strip())]
+        chats.write(json.dumps({"messages": [{"role": role, "content": text} for role, text in turns]}) + "\n")
+EOF
+}
+
+fetch_multi30k() {
+  if [[ -s data/multi30k/dev.jsonl ]]; then echo "data/multi30k is there"; return; fi
+  if [[ -z $from || ! -f $from/multi30k/train.en.gz ]]; then
+    echo "Multi30k not found. Get train, val and test_2016_flickr, .en.gz and .de.gz each, from data/task1/raw of" \
+      "https://github.com/multi30k/dataset and run scripts/fetch_data.sh multi30k --from the folder above multi30k/." >&2
+    status=1
+    return
+  fi
+  mkdir -p data/multi30k
+  local packed
+  for packed in "$from"/multi30k/*.{en,de}.gz; do
+    gunzip -c "$packed" >"data/multi30k/$(basename "$packed" .gz)"
+  done
+  write_chats train train
+  write_chats val dev
+  echo "data/multi30k: $(wc -l <data/multi30k/train.en) training pairs"
+}
+
 for set in "${sets[@]}"; do
   case "$set" in
     sst2) fetch_sst2 ;;
     cifar10) fetch_cifar10 ;;
+    multi30k) fetch_multi30k ;;
   esac
 done
 exit "$status"

@@ -75,8 +75,10 @@ class ExitCodes(ProgramTest):
             section, _, name = key.rpartition(".")
             inner = properties if not section else properties[section].get("items", properties[section])["properties"]
             self.assertIn(name, inner, key)
-        for path in sorted((ROOT / "configs/bench").glob("*.yaml")):
-            self.assertEqual(path.read_text().splitlines()[0], "# yaml-language-server: $schema=../suite.schema.json", path)
+        for path in sorted((ROOT / "configs/bench").rglob("*.yaml")):
+            first = path.read_text().splitlines()[0]
+            self.assertTrue(first.startswith("# yaml-language-server: $schema="), path)
+            self.assertEqual((path.parent / first.partition("=")[2]).resolve(), ROOT / "configs/suite.schema.json", path)
 
     def test_every_data_source_is_listed_with_its_files(self):
         names = re.search(r"one of ([\w|]+)", run("list", "keys", "data.source").stdout)[1].split("|")
