@@ -21,6 +21,7 @@ struct TransformerSpec {
   std::int64_t intermediate = 2048;
   std::int64_t vocab_size = 32000;  // of both languages
   std::int64_t max_length = 128;    // tokens of a source, and of a translation
+  std::int32_t end_token = 0;       // ends a text, and comes before a translation's first token
   float dropout = 0.1f;             // embeddings and residual branches
   float attention_dropout = 0;      // attention weights
   Activation activation = Activation::relu;

@@ -73,6 +73,7 @@ TransformerSpec transformer_spec(const Config& config, const DatasetInfo& data) 
   }
   require_rows_for(data, spec.vocab_size, config);
   spec.max_length = data.max_length;
+  spec.end_token = data.end_token;
   spec.dropout = static_cast<float>(config.model.dropout);
   spec.attention_dropout = static_cast<float>(config.model.attention_dropout);
   return spec;
@@ -95,6 +96,9 @@ std::string transformer_config_json(const TransformerSpec& spec) {
                                {"vocab_size", spec.vocab_size},
                                {"decoder_vocab_size", spec.vocab_size},
                                {"max_position_embeddings", spec.max_length},
+                               {"eos_token_id", spec.end_token},
+                               {"decoder_start_token_id", spec.end_token},
+                               {"pad_token_id", spec.end_token},  // wherever the attention's mask is 0
                                {"activation_function", name_of_activation(spec.activation)},
                                {"scale_embedding", true},
                                {"static_position_embeddings", true},
