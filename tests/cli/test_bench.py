@@ -5,7 +5,7 @@ import subprocess
 import time
 import unittest
 
-from program import BINARY, ProgramTest, run
+from program import BINARY, ProgramTest, busy_cores, run
 
 SUITE = """\
 name: tiny
@@ -50,6 +50,13 @@ class Bench(BenchTest):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("8 runs already done", again.stderr)
         self.assertEqual(self.records(), records)
+
+    def test_other_programs_are_said_to_slow_the_runs_down(self):
+        suite = SUITE.replace("train.steps: 24", "train.steps: 300").replace("data.batch_size: [4, 8]", "data.batch_size: [4]")
+        with busy_cores():
+            result = self.bench("--repeats", "1", suite=suite)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, r"note: the machine was busy in [12] of 2 runs: other programs kept [\d.]+ of \d+ cores busy")
 
     def test_a_killed_sweep_goes_on_where_it_stopped(self):
         command = [BINARY, "bench", self.suite(), "--out", self.folder / "out", "--progress", "none"]
