@@ -3,6 +3,7 @@
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"
 #include "core/io/atomic_file.h"
+#include "core/io/gzip.h"
 
 namespace ptrain {
 namespace {
@@ -37,7 +38,7 @@ class TableInputs final : public InferenceDataset {
 
   void add(const std::string& argument) {
     const std::string file = argument == "-" ? "standard input" : argument;
-    const std::string text = argument == "-" ? read_standard_input() : read_file(argument);
+    const std::string text = argument == "-" ? read_standard_input() : read_unpacked_file(argument);
     for (const InputLine& line : split_lines(text, file)) {
       Row& added = rows_.emplace_back();
       added.name = fmt::format("{}:{}", file, line.number);

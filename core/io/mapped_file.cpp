@@ -2,6 +2,7 @@
 
 #include "core/io/atomic_file.h"
 #include "core/io/file_identity.h"
+#include "core/io/gzip.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -78,16 +79,21 @@ MappedFile::Mapping::~Mapping() {
   ::munmap(data, size);
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path) : mapping_(std::make_unique<Mapping>()) {
+MappedFile::MappedFile(const std::filesystem::path& path, Gzip gzip) : mapping_(std::make_unique<Mapping>()) {
   mapping_->path = path.string();
-  const auto [descriptor, size] = open_for_reading(path);
-  mapping_->descriptor = descriptor;
-  mapping_->identity = identify_file(descriptor);
-  void* address = size > 0 ? ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : nullptr;
-  if (address == MAP_FAILED) throw UnreadableFile(path, std::strerror(errno));
+  const OpenFile stored = open_for_reading(path);
+  mapping_->descriptor = stored.descriptor;
+  mapping_->identity = identify_file(stored.descriptor);
+  const bool unpacks = gzip == Gzip::unpacked && is_gzip(stored.descriptor);
+  const OpenFile mapped = unpacks ? unpack_to_temporary_file(path, stored.descriptor) : stored;
+  void* address =
+      mapped.bytes > 0 ? ::mmap(nullptr, mapped.bytes, PROT_READ, MAP_PRIVATE, mapped.descriptor, 0) : nullptr;
+  const int error = errno;
+  if (unpacks) ::close(mapped.descriptor);  // the mapping keeps the file
+  if (address == MAP_FAILED) throw UnreadableFile(path, std::strerror(error));
   mapping_->data = static_cast<std::byte*>(address);
-  mapping_->size = size;
-  if (size > 0) mapping_->make_known();
+  mapping_->size = mapped.bytes;
+  if (mapped.bytes > 0) mapping_->make_known();
 }
 
 MappedFile::~MappedFile() = default;

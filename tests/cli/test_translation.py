@@ -1,4 +1,5 @@
 """Translation from text files to translated text: a vocabulary, a training with BLEU, the search's options."""
+import gzip
 import json
 import random
 import unittest
@@ -75,6 +76,20 @@ class Translation(ProgramTest):
         for refused in (("serve", model), ("export", model, "--out", self.folder / "out", "--format", "onnx"),
                         ("bench", "infer", model)):
             self.assert_one_line_error(run(*refused), 2, "translate")
+
+    def test_texts_compressed_by_gzip_are_the_same_texts(self):
+        self.assertEqual(run(*self.learn).returncode, 0)
+        short = ("-o", "train.steps=4", "-o", "eval.every_steps=4", "-o", "output.keep_best=none", "-o", "output.save=false")
+        self.assertEqual(self.train("plain", *short).returncode, 0)
+        for file in self.files:
+            file.with_name(file.name + ".gz").write_bytes(gzip.compress(file.read_bytes()))
+            file.unlink()
+        packed = self.train("packed", *short)
+        self.assertEqual(packed.returncode, 0, packed.stderr)
+        self.assertEqual(get_figures(self.report("packed")), get_figures(self.report("plain")))
+        damaged = self.folder / "train.en.gz"
+        damaged.write_bytes(damaged.read_bytes()[:-20])
+        self.assert_one_line_error(self.train("damaged", *short), 1, "train.en.gz: its compressed data are cut off")
 
     def test_what_is_wrong_with_the_files_is_said_in_one_line(self):
         self.assert_one_line_error(self.train("own"), 1, "tokenizer.json")

@@ -29,7 +29,7 @@ fs::path find_click_file(const DataSettings& settings, Split split) {
 class CriteoDataset : public Dataset {
  public:
   CriteoDataset(const DataSettings& settings, Split split)
-      : path_(find_click_file(settings, split).string()), file_(path_), lines_(view_text(file_)) {
+      : path_(find_click_file(settings, split).string()), file_(path_, Gzip::unpacked), lines_(view_text(file_)) {
     info_ = click_info(settings);
     if (lines_.size() == 0) fail("{}: has no lines", path_);
     file_.check();

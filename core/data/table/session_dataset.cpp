@@ -7,6 +7,7 @@
 #include "core/data/tensor_names.h"
 #include "core/data/text/text_encoding.h"
 #include "core/io/atomic_file.h"
+#include "core/io/gzip.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,7 @@ namespace {
 using Vocabulary = std::unordered_map<std::string, std::int32_t>;
 
 std::vector<Session> read_sessions(const std::string& file) {
-  return parse_session_log(decode_text(read_file(file), file, TextEncoding::automatic).text, file);
+  return parse_session_log(decode_text(read_unpacked_file(file), file, TextEncoding::automatic).text, file);
 }
 
 Vocabulary number_items(const std::vector<Session>& sessions) {

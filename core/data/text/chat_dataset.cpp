@@ -9,6 +9,7 @@
 #include "core/data/text/chat_template.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"
+#include "core/io/gzip.h"
 #include "core/io/json_text.h"
 
 #include <algorithm>
@@ -117,7 +118,7 @@ class Chats final : public Dataset {
     require_marks(*tokenizer, settings);
     info_ = tokens_info(settings.max_length, tokenizer->vocab_size());
     if (split == Split::train) notes_ = tokenizer->notes();
-    const std::string text = read_file(file_);
+    const std::string text = read_unpacked_file(file_);
     const std::vector<Line> lines = split_lines(text);
     if (lines.empty()) fail("{}: has no chats: expected one a line", file_);
     encode(*tokenizer, settings.chat_template, lines);

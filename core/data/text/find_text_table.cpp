@@ -3,6 +3,7 @@
 #include "core/data/split.h"
 #include "core/data/text/label_classes.h"
 #include "core/data/text/text_table.h"
+#include "core/io/gzip.h"
 
 #include <algorithm>
 #include <iterator>
@@ -15,7 +16,9 @@ namespace fs = std::filesystem;
 /// "train.csv" of a folder that has one; empty if there is none.
 std::string table_named(const fs::path& folder, const std::string& stem) {
   for (const char* ending : {".tsv", ".csv", ".jsonl", ".ndjson", ".json"}) {
-    if (fs::is_regular_file(folder / (stem + ending))) return stem + ending;
+    for (const char* packed : {"", ".gz"}) {
+      if (const std::string name = stem + ending + packed; fs::is_regular_file(folder / name)) return name;
+    }
   }
   return {};
 }
@@ -31,7 +34,7 @@ FoundData find_text_table(const fs::path& path, const ColumnNames& columns) {
   if (settings.train_file.empty()) return std::nullopt;
   settings.path = folder.empty() ? "." : folder.string();
   settings.columns = columns;
-  if (fs::path(settings.train_file).stem() == "train") settings.dev_file = table_named(folder, "dev");
+  if (remove_gzip_ending(settings.train_file).stem() == "train") settings.dev_file = table_named(folder, "dev");
   if (settings.dev_file.empty()) settings.dev_fraction = default_dev_fraction;
   return settings;
 }

@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
 #include "core/io/atomic_file.h"
+#include "core/io/gzip.h"
 
 #include <iconv.h>
 
@@ -141,7 +142,7 @@ DecodedText decode_text(std::string bytes, const std::string& name, TextEncoding
 }
 
 DecodedText read_running_text(const std::filesystem::path& file, TextEncoding encoding) {
-  DecodedText decoded = decode_text(read_file(file, WebPages::read), file.string(), encoding);
+  DecodedText decoded = decode_text(read_unpacked_file(file, WebPages::read), file.string(), encoding);
   std::string& text = decoded.text;
   if (const std::size_t at = text.find('\0'); at != text.npos) {
     fail("{}:{}: not a text file (byte 0x00)", file.string(), count_line(text, at));

@@ -8,6 +8,7 @@
 #include "core/data/text/table_columns.h"
 #include "core/data/text/text_encoding.h"
 #include "core/io/atomic_file.h"
+#include "core/io/gzip.h"
 #include "core/io/json_text.h"
 
 #include <algorithm>
@@ -274,7 +275,7 @@ float parse_target(const std::string& label, const std::string& name, std::int64
 }
 
 std::optional<TableForm> detect_table_form(const std::filesystem::path& path) {
-  std::string ending = path.extension().string();
+  std::string ending = remove_gzip_ending(path).extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (ending == ".tsv") return TableForm::tsv;
@@ -299,7 +300,7 @@ TextTable parse_text_table(std::string_view text, const std::string& name, Table
 }
 
 TextTable read_text_table(const std::filesystem::path& path, const TextTableOptions& options) {
-  const std::string bytes = read_file(path);
+  const std::string bytes = read_unpacked_file(path);
   if (path.extension() == ".parquet" || bytes.starts_with("PAR1")) {
     fail("{}: Parquet is not supported; write the table as CSV or JSON lines (pandas: to_csv(\"train.csv\"))",
          path.string());
