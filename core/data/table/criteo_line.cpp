@@ -1,5 +1,6 @@
 #include "core/data/table/criteo_line.h"
 
+#include "core/base/errors.h"
 #include "core/base/hash.h"
 #include "core/data/dataset.h"
 #include "core/io/atomic_file.h"
@@ -30,17 +31,25 @@ std::string shown_field(std::string_view field) { return quoted_name(field.subst
 /// Iterates over a line's fields.
 class Fields {
  public:
-  explicit Fields(std::string_view line) : rest_(line) {}
+  explicit Fields(std::string_view line) : at_(line.data()), end_(line.data() + line.size()) {}
 
   std::string_view next() {
-    const std::size_t end = std::min(rest_.find('\t'), rest_.size());
-    const std::string_view field = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
+    return next([](char) {});
+  }
+
+  /// Calls `take` for each character of the field.
+  template <typename Take>
+  std::string_view next(Take take) {
+    const char* const begin = at_;
+    while (at_ != end_ && *at_ != '\t') take(*at_++);
+    const std::string_view field(begin, static_cast<std::size_t>(at_ - begin));
+    if (at_ != end_) ++at_;
     return field;
   }
 
  private:
-  std::string_view rest_;
+  const char* at_;
+  const char* end_;
 };
 
 float scaled_number(std::string_view field, int index, const LinePlace& place) {
@@ -55,9 +64,29 @@ float scaled_number(std::string_view field, int index, const LinePlace& place) {
   return (static_cast<float>(value) - smallest[at]) / ranges[at];
 }
 
-bool is_hexadecimal(std::string_view word) {
-  return std::all_of(word.begin(), word.end(),
-                     [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
+/// Of each character its lower-case form where it is a hexadecimal digit, else 0.
+constexpr std::array<char, 256> lower_digits = [] {
+  std::array<char, 256> digits{};
+  for (const char c : std::string_view("0123456789abcdef")) digits[static_cast<unsigned char>(c)] = c;
+  for (const char c : std::string_view("abcdef")) digits[static_cast<unsigned char>(c - 'a' + 'A')] = c;
+  return digits;
+}();
+
+/// fnv1a64() of a word's digits in lower case.
+struct WordHash {
+  std::uint64_t value = fnv1a64({});
+  bool has_digits_alone = true;
+
+  void add(char c) {
+    const char digit = lower_digits[static_cast<unsigned char>(c)];
+    has_digits_alone = has_digits_alone && digit != 0;
+    value = fnv1a64({&digit, 1}, value);
+  }
+};
+
+std::int32_t find_row(int feature, std::uint64_t hash, std::int64_t hash_buckets) {
+  const std::uint64_t mixed = mixed64(hash + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
+  return static_cast<std::int32_t>(mixed % static_cast<std::uint64_t>(hash_buckets));
 }
 
 std::ptrdiff_t count_fields(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
@@ -69,22 +98,23 @@ void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_bucke
     numbers[static_cast<std::size_t>(i)] = scaled_number(rest.next(), i, place);
   }
   for (int i = 0; i < criteo_categorical_features; ++i) {
-    const std::string_view word = rest.next();
-    if (word.size() > longest_word || !is_hexadecimal(word)) {
+    WordHash hash;
+    const std::string_view word = rest.next([&](char c) { hash.add(c); });
+    if (word.size() > longest_word || !hash.has_digits_alone) {
       reject(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
              longest_word, shown_field(word));
     }
-    ids[static_cast<std::size_t>(i)] = category_id(i, word, hash_buckets);
+    ids[static_cast<std::size_t>(i)] = find_row(i, hash.value, hash_buckets);
   }
 }
 
 }  // namespace
 
 std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets) {
-  std::string digits(word);
-  for (char& digit : digits) digit = digit >= 'A' && digit <= 'F' ? static_cast<char>(digit - 'A' + 'a') : digit;
-  const std::uint64_t hash = mixed64(fnv1a64(digits) + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
-  return static_cast<std::int32_t>(hash % static_cast<std::uint64_t>(hash_buckets));
+  WordHash hash;
+  for (const char c : word) hash.add(c);
+  invariant(hash.has_digits_alone, "the word of a category has another character than hexadecimal digits");
+  return find_row(feature, hash.value, hash_buckets);
 }
 
 std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
