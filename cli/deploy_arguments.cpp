@@ -4,8 +4,6 @@
 #include "cli/open_device.h"
 #include "cli/program_catalogs.h"
 #include "cli/shipped.h"
-#include "core/base/name_pattern.h"
-#include "core/model/adapter_names.h"
 #include "core/runtime/weights.h"
 #include "core/yaml/load.h"
 #include "models/model_registry.h"
@@ -118,10 +116,7 @@ BlockFormats DeployArguments::block_weights(const LoadedModel& opened, Backend& 
     fail_usage("--weights: expected full: {} is no language model (ptrain quantize makes its layers 8-bit ones)",
                model);
   }
-  return [format](std::string_view parameter) {
-    const bool is_adapter = !matches_pattern(adapter_names::all_others, parameter);
-    return is_adapter ? std::nullopt : format;
-  };
+  return choose_block_format(*format);
 }
 
 DeployOptions DeployArguments::deploy_options(const LoadedModel& opened, Backend& backend) const {

@@ -8,13 +8,15 @@
 namespace ptrain {
 
 std::string compile_plans(Config config, const Workload& workload, const CompilationOptions& options) {
+  refuse_block_weights(config);
   if (!config.amp.level) config.amp.level = AmpLevel::O1;  // as estimate --device predicts
   const auto compiler = cuda::make_plan_compiler(read_file(options.description), options.folder);
   const auto compile = [&] {
     const Ranks alone(nullptr);
     TrainObserver silent;
-    TrainingPlans plans(training_plan_options(config, compiler->kernels().preferred_low_precision(), alone), *compiler,
-                        *workload.model, alone, nullptr, silent);
+    TrainingPlans plans(
+        training_plan_options(config, *workload.model, compiler->kernels().preferred_low_precision(), alone), *compiler,
+        *workload.model, alone, nullptr, silent);
     plans.compile(*workload.training, workload.evaluation.get());
   };
   compile();

@@ -28,7 +28,7 @@ DescribedModel describe_model(const ModelEntry& entry) {
   config.model.entry = entry;
   config.model.classes = data.classes;
   const std::unique_ptr<Model> model = make_model(config, data);
-  const Graph step = build_step(*model, step_options(config, DType::bf16), config.data.batch_size);
+  const Graph step = build_step(*model, step_options(config, *model, DType::bf16), config.data.batch_size);
   return {entry, data, parameter_count(*model), step_cost(step).flops / static_cast<double>(config.data.batch_size)};
 }
 

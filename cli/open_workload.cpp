@@ -40,6 +40,7 @@ Workload open_samples(Config& config, const std::vector<std::string>& classes) {
 
 Workload with_backend(Workload workload, const Config& config, int device_index) {
   workload.backend = make_backend(config.device, device_index);
+  if (!workload.backend->kernels().reads_block_weights()) refuse_block_weights(config);
   return workload;
 }
 
@@ -52,6 +53,12 @@ void require_one_device(const Config& config) {
 }
 
 }  // namespace
+
+void refuse_block_weights(const Config& config) {
+  const LoraBase base = config.model.lora.base;
+  if (!has_adapters(config) || base == LoraBase::full) return;
+  fail_usage("model.lora.base: expected full on a GPU: {} is for the CPU (device: cpu)", enum_name(base));
+}
 
 Workload open_workload(Config& config, int device_index) {
   require_one_device(config);

@@ -65,7 +65,7 @@ nlohmann::json predict_scaling(const Config& config, const Workload& workload, c
   const DType low_precision = workload.backend->kernels().preferred_low_precision();
   nlohmann::json list = nlohmann::json::array();
   for (const int ranks : options.ranks) {
-    const StepOptions step = step_options(config, low_precision, std::max(ranks, 2));
+    const StepOptions step = step_options(config, *workload.model, low_precision, std::max(ranks, 2));
     const MeasuredStep measured = divide_step(step, config.data.batch_size, *workload.model, times);
     const ScaledStep p = estimate_scaled_step(measured, links, ranks);
     list.push_back(

@@ -1,5 +1,6 @@
 #include "cli/step_estimate_text.h"
 
+#include "cli/open_workload.h"
 #include "core/base/errors.h"
 #include "core/config/config_enums.h"
 #include "core/report/progress.h"
@@ -92,7 +93,8 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
   if (!sheet) {
     fail_usage("--device: expected auto, cpu, cuda or a GPU to predict for ({}), got {}", datasheet_models(), device);
   }
-  const StepOptions options = step_options(config, DType::f16);
+  refuse_block_weights(config);
+  const StepOptions options = step_options(config, *workload.model, DType::f16);
   const StepEstimate step = estimate_step_time(options, config.data.batch_size, *workload.model, sheet->rates);
   std::optional<std::int64_t> memory;
   if (sheet->memory_gb) memory = static_cast<std::int64_t>(usable_memory_share * 1e9 * *sheet->memory_gb);
@@ -111,7 +113,7 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
   StepTimes times{step.seconds, 0, {}};
   for (const NodeEstimate& node : step.nodes) times.nodes[node.name] += node.seconds;
   const json scaled = scaling.ranks.empty() ? json::array() : predict_scaling(config, workload, scaling, times);
-  const TrainingPlanOptions plans = training_plan_options(config, DType::f16, Ranks(nullptr));
+  const TrainingPlanOptions plans = training_plan_options(config, *workload.model, DType::f16, Ranks(nullptr));
   const StepCounts counts = count_steps(config.train, plans.phases, plans.loader, *workload.training);
   json trainings = json::array();
   if (counts.phases.size() == 1) {  // steps of other phases take another time
@@ -129,8 +131,8 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
           {"samples_per_second", step.samples_per_second},
           {"ops", ops},
           {"nodes", nodes},
-          {"memory",
-           predict_memory(step_options(config, DType::f16, count_exchanging_ranks(config)), config, workload, memory)},
+          {"memory", predict_memory(step_options(config, *workload.model, DType::f16, count_exchanging_ranks(config)),
+                                    config, workload, memory)},
           {"power_limit_watts", sheet->power_limit_watts ? json(*sheet->power_limit_watts) : json()},
           {"scaling", scaled},
           {"training", trainings}};

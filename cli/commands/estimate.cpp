@@ -51,8 +51,8 @@ Config load(const EstimateOptions& options) {
 /// The figures of a rank that trains alone, with the variables that one of dist.ranks has.
 PlannedFigures plan_for_rank(PlannedFigures figures, const Config& config, DType automatic, const Workload& workload) {
   const auto estimate_for = [&](int exchanging_ranks) {
-    return estimate_memory(step_options(config, automatic, exchanging_ranks), *workload.model, config.data.batch_size,
-                           workload.backend->kernels());
+    return estimate_memory(step_options(config, *workload.model, automatic, exchanging_ranks), *workload.model,
+                           config.data.batch_size, workload.backend->kernels());
   };
   const MemoryEstimate one = estimate_for(count_exchanging_ranks(config));
   const std::int64_t more = one.variables - estimate_for(0).variables;
@@ -85,14 +85,14 @@ void estimate(const EstimateOptions& options) {
     return;
   }
   TrainObserver silent;
-  TrainingPlans plans(training_plan_options(config, preferred, alone), *workload.backend, *workload.model, alone,
-                      nullptr, silent);
+  TrainingPlans plans(training_plan_options(config, *workload.model, preferred, alone), *workload.backend,
+                      *workload.model, alone, nullptr, silent);
   plans.compile(*workload.training, workload.evaluation.get());
   const PlannedFigures planned = plan_for_rank(plans.figures(), config, preferred, workload);
   const std::int64_t available = options.memory_bytes > 0
                                      ? options.memory_bytes
                                      : static_cast<std::int64_t>(workload.backend->memory().available());
-  const StepOptions step = step_options(config, preferred, count_exchanging_ranks(config));
+  const StepOptions step = step_options(config, *workload.model, preferred, count_exchanging_ranks(config));
   const std::int64_t largest = largest_batch(step, *workload.model, config.data.batch_size, workload.backend->kernels(),
                                              available - planned.workspace_bytes);
 

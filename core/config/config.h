@@ -23,8 +23,9 @@ struct LoraConfig {
   double alpha = 8;
   double dropout = 0;  // of an adapter's input, in training
   std::vector<std::string> targets{all_linear};
-  bool rslora = false;  // scale by alpha / sqrt(rank) rather than alpha / rank
-  std::string weights;  // folder of a PEFT adapter to start from; empty: new adapters
+  bool rslora = false;             // scale by alpha / sqrt(rank) rather than alpha / rank
+  std::string weights;             // folder of a PEFT adapter to start from; empty: new adapters
+  LoraBase base = LoraBase::full;  // of the frozen weights
 
   /// The factor of an adapter's output.
   double scale() const {

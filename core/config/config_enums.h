@@ -70,6 +70,14 @@ struct EnumNames<EventFormat> {
   static constexpr std::array<std::string_view, 2> names{"tensorboard", "visualdl"};
 };
 
+/// How the frozen weights beside adapters are kept: in full precision (or AMP's), as a GGUF file has them, or rounded
+/// to blocks of that format (base/block_format.h).
+enum class LoraBase { full, stored, q8_0, q4_0, q4_1 };
+template <>
+struct EnumNames<LoraBase> {
+  static constexpr std::array<std::string_view, 5> names{"full", "stored", "q8_0", "q4_0", "q4_1"};
+};
+
 enum class DistMode { automatic, parallel_graph, multi_process };
 template <>
 struct EnumNames<DistMode> {

@@ -111,6 +111,9 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       lora_key("weights", &LoraConfig::weights,
                "adapter to start from: a folder of PEFT's, whose adapter_config.json gives rank, alpha, targets and "
                "rslora; empty: a new one"),
+      lora_key("base", &LoraConfig::base,
+               "QLoRA, on the CPU: weights of frozen layers stay in blocks of 8 or 4 bits, stored: as the GGUF file of "
+               "model.weights has them, or rounded to that format of ggml's; full: not in blocks"),
       model_key("weights_strict", &ModelConfig::weights_strict,
                 "refuse weights of a network's body that the model has no place for, such as those of further layers")
           .no_work(),

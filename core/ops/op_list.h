@@ -129,12 +129,13 @@
   OP(where)
 
 /// Ops with kernels on the CPU only: those of 8 and 4 bits.
-#define PTRAIN_CPU_OPS(OP) \
-  OP(block_embedding)      \
-  OP(block_linear)         \
-  OP(dequantize)           \
-  OP(quantize)             \
-  OP(quantized_conv2d)     \
+#define PTRAIN_CPU_OPS(OP)    \
+  OP(block_embedding)         \
+  OP(block_linear)            \
+  OP(block_linear_grad_input) \
+  OP(dequantize)              \
+  OP(quantize)                \
+  OP(quantized_conv2d)        \
   OP(quantized_linear)
 
 namespace ptrain {

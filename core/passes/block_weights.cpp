@@ -2,10 +2,14 @@
 
 #include "core/ops/linear.h"
 #include "core/ops/quantization/block_linear.h"
+#include "core/ops/softmax_cross_entropy.h"
 #include "core/ops/text/embedding.h"
+#include "core/passes/keep_outputs.h"
 #include "core/passes/rewriter.h"
 
 #include <fmt/format.h>
+
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -76,10 +80,39 @@ class BlockWeightsRewriter {
   Rewriter rewriter_;
 };
 
+/// The parameters that nodes read otherwise than as weights of layers before the losses, or tables.
+std::set<std::string, std::less<>> find_other_parameters(const Graph& graph) {
+  std::set<ValueId> logits;
+  for (const Node& node : graph.nodes()) {
+    if (dynamic_cast<const SoftmaxCrossEntropy*>(node.op.get()) == nullptr) continue;
+    logits.insert(node.inputs[SoftmaxCrossEntropy::logits]);
+  }
+  std::set<std::string, std::less<>> others;
+  for (const Node& node : graph.nodes()) {
+    const bool is_layer = dynamic_cast<const Linear*>(node.op.get()) != nullptr && !logits.contains(node.outputs[0]);
+    const bool is_table = dynamic_cast<const Embedding*>(node.op.get()) != nullptr;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if ((is_layer && i == Linear::w) || (is_table && i == Embedding::table) || id == no_value) continue;
+      if (graph.value(id).storage == Storage::parameter) others.insert(graph.value(id).name);
+    }
+  }
+  return others;
+}
+
 }  // namespace
 
 Graph use_block_weights(const Graph& graph, const BlockFormats& formats) {
   return BlockWeightsRewriter(graph, formats).run();
+}
+
+Graph use_frozen_block_weights(const Graph& graph, const BlockFormats& formats) {
+  const std::set<std::string, std::less<>> others = find_other_parameters(graph);
+  const Graph in_blocks = use_block_weights(
+      graph, [&](std::string_view name) { return others.contains(name) ? std::nullopt : formats(name); });
+  std::vector<std::string> outputs;
+  for (const auto& [name, value] : in_blocks.outputs()) outputs.push_back(name);
+  return keep_outputs(in_blocks, outputs);  // without the weights in full precision
 }
 
 std::string block_weights_name(std::string_view parameter, BlockFormat format) {

@@ -18,6 +18,11 @@ using BlockFormats = std::function<std::optional<BlockFormat>(std::string_view p
 /// read too, such as BERT's embeddings, is there in both forms. Layers that training goes through (save_pre) stay.
 Graph use_block_weights(const Graph& graph, const BlockFormats& formats);
 
+/// The same for a graph with a loss: a parameter also stays where a node that does not become one of those reads it, so
+/// that it is there in one form, and where its layer's outputs go to a loss, which reads the layer in chunks
+/// (fuse_output_layer).
+Graph use_frozen_block_weights(const Graph& graph, const BlockFormats& formats);
+
 /// "layer.weight@q4_0"
 std::string block_weights_name(std::string_view parameter, BlockFormat format);
 

@@ -65,7 +65,12 @@ ValueId add_weight(Graph& graph, ValueId loss) {
 
 PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options) {
   check("model", forward, options);
-  Graph fused = options.fusion == Fusion::off ? forward : fuse(forward);
+  Graph fused = forward;
+  if (options.block_weights) {
+    fused = use_frozen_block_weights(fused, options.block_weights);
+    check("block_weights", fused, options);
+  }
+  if (options.fusion != Fusion::off) fused = fuse(fused);
   check("fuse", fused, options);
   if (options.fusion != Fusion::off) {
     fused = fuse_output_layer(fused);

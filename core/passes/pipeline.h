@@ -37,7 +37,7 @@ struct PipelineOptions {
   std::optional<QuantizationScheme> quantization;   // for a deployed graph
   /// Called with each pass's name and result, already verified.
   std::function<void(std::string_view, const Graph&)> dump;
-  BlockFormats block_weights = {};  // for a deployed graph; none: all in full precision
+  BlockFormats block_weights = {};  // of frozen weights, or of a deployed graph's; none: all in full precision
 };
 
 struct PipelineResult {

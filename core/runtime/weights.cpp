@@ -2,7 +2,9 @@
 
 #include "core/base/counted.h"
 #include "core/base/errors.h"
+#include "core/base/name_pattern.h"
 #include "core/io/weights_file.h"
+#include "core/model/adapter_names.h"
 #include "core/passes/amp.h"
 #include "core/passes/optimizer.h"
 
@@ -209,6 +211,24 @@ std::string stored_name(const Variables& variables, const std::string& name) {
   return name;
 }
 
+/// The shape that the model declares for a stored variable.
+Shape declared_shape(const Variables& variables, const std::string& name) {
+  const Shape& stored = variables.at(name).desc.shape;
+  const auto blocks = find_block_weights(name);
+  if (!blocks) return stored;
+  return Shape{stored[0], stored[1] / block_bytes(blocks->format) * block_elements(blocks->format)};
+}
+
+/// A stored variable's values, of weights in blocks those that they stand for.
+std::vector<float> read_values(const Variables& variables, const std::string& name) {
+  const auto blocks = find_block_weights(name);
+  if (!blocks) return variables.read_f32(name);
+  std::vector<std::byte> storage;
+  std::vector<float> values(static_cast<std::size_t>(declared_shape(variables, name).count()));
+  dequantize_blocks(blocks->format, variables.host_bytes(name, storage), values);
+  return values;
+}
+
 /// Writes a variable in the precision that it is stored in.
 void write_values(Variables& variables, const std::string& name, std::span<const float> values) {
   if (const auto blocks = find_block_weights(name)) {
@@ -227,9 +247,12 @@ void write_values(Variables& variables, const std::string& name, std::span<const
 }
 
 void initialize_variable(const ModelVariable& variable, Variables& variables, std::uint64_t seed) {
+  const std::string name = stored_name(variables, variable.name);
+  const auto blocks = find_block_weights(name);
+  if (blocks && !is_rounded(blocks->format)) return;  // copied from the file that has it in this format
   std::vector<float> values(static_cast<std::size_t>(variable.shape.count()));
   initialize(variable.initializer, variable.shape, variable.name, seed, values);
-  write_values(variables, stored_name(variables, variable.name), values);
+  write_values(variables, name, values);
 }
 
 }  // namespace
@@ -303,6 +326,12 @@ BlockFormats find_block_formats(const std::filesystem::path& path, const Model& 
   };
 }
 
+BlockFormats choose_block_format(BlockFormat format) {
+  return [format](std::string_view parameter) {
+    return matches_pattern(adapter_names::all_others, parameter) ? std::optional(format) : std::nullopt;
+  };
+}
+
 namespace {
 
 /// Writes a tensor's rows into a variable in blocks: its own blocks where it has that format, else `values`.
@@ -328,15 +357,13 @@ void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, c
                  Variables& variables, const NamedTensor* more) {
   const std::vector<float> external = finite_values(tensor, path, mapping.external);
   const std::string name = stored_name(variables, mapping.variable);
-  if (const auto blocks = find_block_weights(name)) {
+  if (find_block_weights(name)) {
     invariant(more == nullptr, "weights in blocks are the sum of two tensors");
     if (mapping.layout == WeightMapping::Layout::rows) {
       return write_block_rows(tensor, external, mapping.row_begin, variables, name);
     }
-    const Shape& stored = variables.at(name).desc.shape;
-    const Shape shape{stored[0], stored[1] / block_bytes(blocks->format) * block_elements(blocks->format)};
     std::vector<float> values(external.size());
-    from_external(mapping, shape, external, values);
+    from_external(mapping, declared_shape(variables, name), external, values);
     return write_values(variables, name, values);
   }
   std::vector<float> values = variables.read_f32(name);
@@ -442,7 +469,7 @@ void save_weights(const std::filesystem::path& path, const Model& model, const V
     if (tensor.dtype == DType::i64) return std::as_bytes(std::span(&steps, 1));
     const WeightMapping& mapping = *by_name.at(tensor.name);
     const std::string name = stored_name(variables, mapping.variable);
-    values = to_external(mapping, variables.at(name).desc.shape, variables.read_f32(name));
+    values = to_external(mapping, declared_shape(variables, name), read_values(variables, name));
     return std::as_bytes(std::span<const float>(values));
   });
 }

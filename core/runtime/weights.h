@@ -41,6 +41,9 @@ void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, c
 /// tensors in different formats is rounded to q8_0.
 BlockFormats find_block_formats(const std::filesystem::path& path, const Model& model);
 
+/// That format for every parameter but adapters.
+BlockFormats choose_block_format(BlockFormat format);
+
 /// "a, b, c, d and 3 more".
 std::string name_some(const std::vector<std::string>& names);
 

@@ -1,11 +1,15 @@
 #include "core/train/options_from_config.h"
 
+#include "core/base/errors.h"
 #include "core/base/name_pattern.h"
 #include "core/config/model_catalog.h"
 #include "core/model/adapter_names.h"
 #include "core/model/model.h"
+#include "core/runtime/weights.h"
 #include "core/tasks/task_registry.h"
 #include "core/train/input/mix.h"
+
+#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -137,6 +141,24 @@ LoaderOptions loader_options(const Config& config, Split split, std::shared_ptr<
   return options;
 }
 
+/// The formats of the frozen weights that model.lora.base keeps in blocks; none: all are in full precision.
+BlockFormats find_base_formats(const Config& config, const Model& model) {
+  const LoraBase base = config.model.lora.base;
+  if (!has_adapters(config) || base == LoraBase::full) return {};
+  if (const auto rounded = choice_from_name<BlockFormat>(enum_name(base))) return choose_block_format(*rounded);
+  constexpr const char* expected = "expected full, q8_0, q4_0, q4_1, or";
+  const std::string& weights = config.model.weights;
+  if (weights.empty()) {
+    fail_usage("model.lora.base: stored: there are no model.weights; {} a GGUF file there", expected);
+  }
+  BlockFormats formats = find_block_formats(weights, model);
+  const std::vector<ModelVariable> variables = model.variables();
+  if (std::ranges::any_of(variables, [&](const ModelVariable& v) { return formats(v.name).has_value(); }))
+    return formats;
+  fail_usage("model.lora.base: stored: {} has no weights in blocks of 8 or 4 bits; {} a GGUF file that has", weights,
+             expected);
+}
+
 /// Gradient size in bytes from which a parameter is updated early. Each update evicts cache lines that backward uses,
 /// which is slow if there are many.
 std::optional<std::size_t> early_updates(const Config& config) {
@@ -184,8 +206,9 @@ int count_exchanging_ranks(const Config& config) {
   return config.dist.ranks > 1 ? static_cast<int>(config.dist.ranks) : 0;
 }
 
-StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks, int rank) {
+StepOptions step_options(const Config& config, const Model& model, DType automatic, int exchanging_ranks, int rank) {
   StepOptions options{configured_task(config), training_options(config, automatic), plan_options(config)};
+  options.passes.block_weights = find_base_formats(config, model);
   options.passes.weighted_loss =
       options.task->weighs_targets() && (config.train.accumulate_steps > 1 || exchanging_ranks > 0);
   if (exchanging_ranks == 0) return options;
@@ -200,10 +223,12 @@ StepOptions step_options(const Config& config, DType automatic, int exchanging_r
   return options;
 }
 
-TrainingPlanOptions training_plan_options(const Config& config, DType automatic, const Ranks& ranks) {
+TrainingPlanOptions training_plan_options(const Config& config, const Model& model, DType automatic,
+                                          const Ranks& ranks) {
   TrainingPlanOptions options;
-  options.step = step_options(config, automatic, ranks.several() ? ranks.world_size() : 0, ranks.rank());
+  options.step = step_options(config, model, automatic, ranks.several() ? ranks.world_size() : 0, ranks.rank());
   options.evaluation.fusion = config.fusion;
+  options.evaluation.block_weights = options.step.passes.block_weights;
   options.evaluation.amp = amp_options(config, config.eval.amp, automatic);
   options.phases = configured_phases(config.train, config.data);
   options.loader = loader_options(config, Split::train, options.step.task, ranks);

@@ -15,9 +15,12 @@ PipelineOptions training_options(const Config& config, DType automatic);
 PlanOptions plan_options(const Config& config);
 /// The ranks that exchange gradients: dist.ranks, or 0 for a single one.
 int count_exchanging_ranks(const Config& config);
-/// A training step of rank `rank`, whose gradients that many ranks exchange; 0: a single rank without exchange.
-StepOptions step_options(const Config& config, DType automatic, int exchanging_ranks = 0, int rank = 0);
-/// The plans and batches of one of the `ranks`.
-TrainingPlanOptions training_plan_options(const Config& config, DType automatic, const Ranks& ranks);
+/// A training step of rank `rank`, whose gradients that many ranks exchange; 0: a single rank without exchange. Throws
+/// Error{usage} where model.lora.base needs weights in blocks and there are none.
+StepOptions step_options(const Config& config, const Model& model, DType automatic, int exchanging_ranks = 0,
+                         int rank = 0);
+/// The plans and batches of one of the `ranks`. Throws as step_options does.
+TrainingPlanOptions training_plan_options(const Config& config, const Model& model, DType automatic,
+                                          const Ranks& ranks);
 
 }  // namespace ptrain

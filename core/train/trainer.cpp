@@ -34,8 +34,8 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       timer_(backend.instruments(), ranks_, observer),
       gradients_(make_gradient_collectives(config.dist, backend, communicator)),
       decoders_(image_decoders(config.data, backend, ranks_)),
-      plans_(training_plan_options(config, backend.kernels().preferred_low_precision(), ranks_), backend, model, ranks_,
-             gradients_.get(), observer),
+      plans_(training_plan_options(config, model, backend.kernels().preferred_low_precision(), ranks_), backend, model,
+             ranks_, gradients_.get(), observer),
       checkpoints_(config, std::move(config_hash), model, ranks_, training),
       best_(config.output.keep_best, config.train.patience,
             std::filesystem::path(config.output.dir) / run_files::best) {}

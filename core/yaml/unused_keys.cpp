@@ -37,7 +37,7 @@ bool is_scaled(const Config& c) {
 }
 
 const std::vector<Rule> rules = {
-    {{"model.lora.alpha", "model.lora.dropout", "model.lora.targets", "model.lora.rslora"},
+    {{"model.lora.alpha", "model.lora.dropout", "model.lora.targets", "model.lora.rslora", "model.lora.base"},
      [](const Config& c) { return c.model.lora.rank > 0 || !c.model.lora.weights.empty(); },
      "model.lora.rank"},
     {{"batch_norm_guard_every_steps"},

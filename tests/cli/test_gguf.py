@@ -159,6 +159,32 @@ class GgufModel(ProgramTest):
         for name in ("q6_k", "mixed"):
             self.assertEqual(self.answer(f"{name}.gguf"), self.answer(f"{name}.gguf", "--weights", "full"))
 
+    def test_adapters_train_beside_its_blocks(self):
+        adapters = ("-o", "eval.every_epochs=0", "-o", "model.size=mini")
+        wide = self.train("wide", *adapters, "-o", "train.steps=10")
+        self.assertEqual(wide.returncode, 0, wide.stderr)
+        convert(self.folder / "wide", self.folder / "q6_k.gguf", Q6_K)
+        adapters += ("-o", f"model.weights={self.folder}/q6_k.gguf", "-o", "model.lora.rank=4", "-o", "train.steps=20", "-o",
+                     "train.optimizer.lr=0.01", "-o", "train.log_every_steps=1")
+        variables = {}
+        for base in ("stored", "full"):
+            trained = self.train(base, *adapters, "-o", f"model.lora.base={base}")
+            self.assertEqual(trained.returncode, 0, trained.stderr)
+            planned = run("estimate", self.config, "--json", *adapters, "-o", f"model.lora.base={base}")
+            variables[base] = json.loads(planned.stdout)["memory"]["variable_bytes"]
+        blocks, full = self.losses("stored"), self.losses("full")
+        self.assertLess(blocks[-1], 0.9 * blocks[0])
+        for one, other in zip(blocks, full):
+            self.assertAlmostEqual(one / other, 1, delta=0.02)
+        self.assertLess(variables["stored"], 0.5 * variables["full"])
+        exported = run("export", self.folder / "stored", "--out", self.folder / "adapter", "--format", "peft")
+        self.assertEqual(exported.returncode, 0, exported.stderr)
+        beside = ("--adapter", self.folder / "adapter", "--weights", "full", "--max-length", 32)
+        self.assertEqual(self.answer("q6_k.gguf", *beside), self.answer("stored"), "a run's folder has the blocks' values")
+        for weights, part in (("wide", "has no weights in blocks"), ("", "there are no model.weights")):
+            self.assert_one_line_error(self.train("x", *adapters, "-o", "model.lora.base=stored", "-o", "model.weights=" + (
+                weights and str(self.folder / weights))), 2, "model.lora.base: stored:", part)
+
     def test_it_is_served(self):
         convert(self.folder / "own", self.folder / "tiny.gguf", Q8_0)
         server = Server(self.folder / "tiny.gguf", "--max-length", 40, path="/v1")

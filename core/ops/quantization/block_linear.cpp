@@ -1,5 +1,6 @@
 #include "core/ops/quantization/block_linear.h"
 
+#include "core/base/errors.h"
 #include "core/ops/require.h"
 #include "core/ops/sparse/sparse_gradient.h"
 
@@ -11,6 +12,11 @@ std::int64_t count_columns(const TensorDesc& blocks, BlockFormat format, const c
   require(blocks.dtype == DType::u8 && blocks.shape.rank() == 2 && blocks.shape[1] % block_bytes(format) == 0,
           "{}: expected u8 [N, blocks of {} bytes], got {}", what, block_bytes(format), blocks.to_string());
   return blocks.shape[1] / block_bytes(format) * block_elements(format);
+}
+
+/// Multiply-adds of `rows` [..., N or K] with weights of `others` columns or rows, as two operations each.
+double count_products(const TensorDesc& rows, std::int64_t others) {
+  return 2.0 * static_cast<double>(rows.count()) * static_cast<double>(others);
 }
 
 }  // namespace
@@ -29,9 +35,27 @@ std::vector<TensorDesc> BlockLinear::infer(std::span<const TensorDesc> inputs) c
   return {{DType::f32, with_last(inputs[x].shape, channels[0])}};
 }
 
+void BlockLinear::gradient(GradientBuilder& builder) const {
+  invariant(!builder.needs_gradient(bias), "the bias of a layer with weights in blocks is frozen");
+  const ValueId dy = builder.output_gradient(0);
+  const auto op = std::make_shared<BlockLinearGradInput>(attributes_);
+  builder.set_input_gradient(x, builder.emit(op, {dy, builder.input(w)}).front());
+}
+
 Cost BlockLinear::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
-  const double products = static_cast<double>(inputs[x].count()) * static_cast<double>(inputs[w].shape[0]);
-  return {2 * products, traffic(inputs, outputs)};
+  return {count_products(inputs[x], inputs[w].shape[0]), traffic(inputs, outputs)};
+}
+
+std::vector<TensorDesc> BlockLinearGradInput::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 2);
+  const std::int64_t columns = count_columns(inputs[w], attributes_.format, "w"), rows = inputs[w].shape[0];
+  require(inputs[dy].dtype == DType::f32 && inputs[dy].shape.rank() >= 1 && inputs[dy].shape[-1] == rows,
+          "dy: expected f32 [..., {}], got {}", rows, inputs[dy].to_string());
+  return {{DType::f32, with_last(inputs[dy].shape, columns)}};
+}
+
+Cost BlockLinearGradInput::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {count_products(outputs[0], inputs[w].shape[0]), traffic(inputs, outputs)};
 }
 
 std::vector<TensorDesc> BlockEmbedding::infer(std::span<const TensorDesc> inputs) const {

@@ -1,5 +1,6 @@
-// Layers that read weights in blocks of 8 or 4 bits (core/base/block_format.h), for inference: reading one token after
-// the other takes as long as reading the weights does.
+// Layers that read weights in blocks of 8 or 4 bits (core/base/block_format.h): in inference, since reading one token
+// after the other takes as long as reading the weights does, and as the frozen layers beside adapters (QLoRA: Dettmers
+// et al. 2023).
 #pragma once
 
 #include "core/base/block_format.h"
@@ -18,12 +19,27 @@ struct BlockAttributes {
 /// q = x (127 / largest magnitude), all in f32, ties to even. Sums of 32 products (of 16 for q5_k and q6_k) are exact
 /// integers; their sum is f32.
 /// inputs: x f32 [..., K]; w, the blocks of [N, K]; bias f32 [N] (optional).  outputs: y f32 [..., N].
+/// The gradient of x is that of r(x) = x; neither w nor the bias has one.
 class BlockLinear final : public OpWith<BlockAttributes> {
  public:
   enum Input { x, w, bias };
   using OpWith::OpWith;
 
   std::string_view type() const override { return "block_linear"; }
+  std::string attributes() const override { return std::string(enum_name(attributes_.format)); }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
+  AmpClass amp_class() const override { return AmpClass::extra_black; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+/// dx = dy w. inputs: dy f32 [..., N]; w, the blocks of [N, K].  outputs: dx f32 [..., K].
+class BlockLinearGradInput final : public OpWith<BlockAttributes> {
+ public:
+  enum Input { dy, w };
+  using OpWith::OpWith;
+
+  std::string_view type() const override { return "block_linear_grad_input"; }
   std::string attributes() const override { return std::string(enum_name(attributes_.format)); }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::extra_black; }

@@ -128,6 +128,51 @@ TEST(BlockLinear, RefusesWhatDoesNotFit) {
   EXPECT_THROW(infer({DType::f32, Shape{2, 64}}, {DType::s8, Shape{3, 36}}), std::invalid_argument);
 }
 
+/// As if x were not rounded.
+TEST(BlockLinear, HandsXTheGradientOfTheWeightsThatItsBlocksStandFor) {
+  for (const BlockFormat format : block_formats) {
+    const std::int64_t in = whole_blocks(format, 96);
+    OpCase c;
+    c.op = std::make_shared<BlockLinear>(BlockAttributes{format});
+    c.inputs = {random_tensor(DType::f32, Shape{5, in}, 1), random_blocks(format, Shape{13, in}, 2)};
+    c.gradient_inputs = {BlockLinear::x};
+    const HostTensor dy = random_tensor(DType::f32, Shape{5, 13}, 3);
+    expect_close(run_gradient(c, {dy})[0].values, block_linear_grad_input_reference(format, {dy, c.inputs[1]})[0], 1e-5,
+                 std::string(enum_name(format)));
+  }
+}
+
+/// Rows and columns that fill tiles, leave some over, or are fewer than a tile's.
+TEST(BlockLinearGradInput, MatchesTheReferenceOfEveryFormat) {
+  const auto check = [](BlockFormat format, const Shape& dy, std::int64_t in) {
+    OpCase c;
+    c.op = std::make_shared<BlockLinearGradInput>(BlockAttributes{format});
+    c.inputs = {random_tensor(DType::f32, dy, 1, -3, 3),
+                random_blocks(format, Shape{dy[-1], whole_blocks(format, in)}, 2)};
+    c.reference = [format](const std::vector<HostTensor>& inputs) {
+      return block_linear_grad_input_reference(format, inputs);
+    };
+    check_op(c);
+  };
+  for (const BlockFormat format : block_formats) {
+    SCOPED_TRACE(enum_name(format));
+    check(format, Shape{1, 1}, 32);
+    check(format, Shape{7, 13}, 96);
+    check(format, Shape{2, 5, 64}, 576);
+    check(format, Shape{33, 200}, 288);
+  }
+}
+
+TEST(BlockLinearGradInput, RefusesWhatDoesNotFit) {
+  const auto infer = [](TensorDesc dy, TensorDesc w) {
+    return BlockLinearGradInput({BlockFormat::q4_0}).infer(std::vector<TensorDesc>{std::move(dy), std::move(w)});
+  };
+  EXPECT_EQ(infer({DType::f32, Shape{2, 3}}, {DType::u8, Shape{3, 36}}).front(),
+            (TensorDesc{DType::f32, Shape{2, 64}}));
+  EXPECT_THROW(infer({DType::f32, Shape{2, 4}}, {DType::u8, Shape{3, 36}}), std::invalid_argument);
+  EXPECT_THROW(infer({DType::bf16, Shape{2, 3}}, {DType::u8, Shape{3, 36}}), std::invalid_argument);
+}
+
 TEST(BlockEmbedding, DequantizesTheRowsThatAreRead) {
   for (const BlockFormat format : block_formats) {
     const std::int64_t in = whole_blocks(format, 64);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/ops/quantization/block_linear.h"
+#include "core/ops/require.h"
 #include "tests/ops/op_case.h"
 #include "tests/ops/reference/linear.h"
 
@@ -53,6 +54,16 @@ inline HostTensor rounded_to_8_bits(HostTensor x) {
 
 inline std::vector<std::vector<double>> block_linear_reference(BlockFormat format, const std::vector<HostTensor>& in) {
   return linear_reference({rounded_to_8_bits(in[0]), from_blocks(format, in[1]), in[2]}, Activation::none);
+}
+
+/// {dx}: dy w.
+inline std::vector<std::vector<double>> block_linear_grad_input_reference(BlockFormat format,
+                                                                          const std::vector<HostTensor>& in) {
+  const HostTensor& dy = in[0];
+  const HostTensor w = from_blocks(format, in[1]);
+  const Shape shape = with_last(dy.desc.shape, w.desc.shape[1]);
+  const HostTensor saved = tensor(DType::f32, shape, std::vector<double>(static_cast<std::size_t>(shape.count())));
+  return {linear_grad_input_reference({dy, w, saved}, Activation::none)[0]};
 }
 
 }  // namespace ptrain::testing

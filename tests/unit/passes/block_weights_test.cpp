@@ -1,9 +1,12 @@
 // Deployed graphs that read weights in blocks: which layers do, and which variables are left.
 #include "core/passes/block_weights.h"
 
+#include "core/base/name_pattern.h"
 #include "core/data/tensor_names.h"
+#include "core/model/adapter_names.h"
 #include "core/ops/linear.h"
 #include "core/ops/quantization/block_linear.h"
+#include "models/lora.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
 #include "tests/unit/passes/example_models.h"
@@ -28,12 +31,16 @@ Graph deployed(const Graph& graph, const PipelineOptions& options) {
 
 bool has(const Graph& graph, std::string_view value) { return graph.find_value(value) != no_value; }
 
-Graph llama_graph(bool tied, std::int64_t hidden = 128) {
+LlamaSpec llama_spec(bool tied, std::int64_t hidden = 128) {
   LlamaSpec spec = llama_spec_of_size(LlamaForm::llama, "tiny");
   spec.vocab_size = 100;
   spec.hidden = hidden;
   spec.tied = tied;
-  return make_llama(spec)->build(2, Mode::evaluation);
+  return spec;
+}
+
+Graph llama_graph(bool tied, std::int64_t hidden = 128) {
+  return make_llama(llama_spec(tied, hidden))->build(2, Mode::evaluation);
 }
 
 TEST(BlockWeightsPass, EveryLayerOfALlamaReadsBlocks) {
@@ -78,6 +85,34 @@ TEST(BlockWeightsPass, ATableThatOtherOpsReadIsThereInBothForms) {
   EXPECT_EQ(types.at("bert_embedding"), 1);
   EXPECT_EQ(types.at("gelu"), 2) << "activations follow their layers";
   EXPECT_TRUE(has(graph, "transformer.wte.weight") && has(graph, "transformer.wte.weight@q8_0"));
+}
+
+/// Layers and table of a Llama whose adapters train; the head's weights are read by the loss, or are the table too.
+TEST(BlockWeightsPass, FrozenLayersAreDifferentiatedInBlocks) {
+  for (const bool tied : {true, false}) {
+    for (const AmpLevel level : all_levels) {
+      SCOPED_TRACE(fmt::format("tied: {}, {}", tied, enum_name(level)));
+      PipelineOptions options = training_pipeline(level);
+      const auto is_frozen = [](std::string_view name) { return matches_pattern(adapter_names::all_others, name); };
+      options.block_weights = [&](std::string_view name) {
+        return is_frozen(name) ? std::optional(BlockFormat::q8_0) : std::nullopt;
+      };
+      options.amp.frozen = is_frozen;
+      options.groups = {{adapter_names::all_others, false}};
+      LoraConfig lora;
+      lora.rank = 4;
+      const std::unique_ptr<Model> model = add_lora(make_llama(llama_spec(tied)), lora);
+      const Graph graph = build_training_graph(with_losses(*model, 2, Mode::training, "language_model"), options).graph;
+      const std::map<std::string, int> types = node_types(graph);
+      EXPECT_EQ(types.at("block_linear"), 2 * 4);
+      EXPECT_EQ(types.at("block_linear_grad_input"), 2 * 4 - 1) << "no adapter is before the first";
+      EXPECT_EQ(types.contains("block_embedding"), !tied);
+      const std::string head = tied ? "model.embed_tokens.weight" : "lm_head.weight";
+      EXPECT_TRUE(has(graph, head) || has(graph, head + "@bf16"));
+      EXPECT_FALSE(has(graph, head + "@q8_0"));
+      EXPECT_FALSE(has(graph, "model.layers.0.mlp.down_proj.weight"));
+    }
+  }
 }
 
 TEST(BlockWeightsPass, LayersComputeInFp32AtEveryAmpLevel) {

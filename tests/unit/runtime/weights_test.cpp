@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
+#include "models/text/llama.h"
 #include "tests/error_message.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
@@ -190,6 +191,33 @@ TEST(BlockWeightsOfFiles, AreCopiedOrRounded) {
   values[70] = INFINITY;
   EXPECT_NE(get_error([&] { read_tensor(floats, "w.gguf", second, variables); }).find("w.gguf: k: element 70 is inf"),
             std::string::npos);
+}
+
+/// In fp32, the values that the blocks stand for.
+TEST_F(Weights, OfBlocksAreSavedAsTheirValues) {
+  const LlamaSpec spec = llama_spec_of_size(LlamaForm::llama, "tiny");
+  const std::unique_ptr<Model> model = make_llama(spec);
+  const std::unique_ptr<Backend> backend = testing::make_test_backend();
+  Variables variables(backend->memory());
+  variables.declare(
+      use_frozen_block_weights(model->build(1, Mode::evaluation), choose_block_format(BlockFormat::q8_0)));
+  variables.allocate();
+  initialize_variables(*model, variables, 1);
+  save_weights(file_, *model, variables, 0);
+  const SafetensorsFile file(file_);
+  const std::string name = "model.layers.0.mlp.down_proj.weight", stored = name + "@q8_0";
+  std::vector<std::byte> blocks(variables.at(stored).desc.bytes());
+  variables.read(stored, blocks.data(), blocks.size());
+  std::vector<float> expected(static_cast<std::size_t>(spec.hidden * spec.intermediate));
+  dequantize_blocks(BlockFormat::q8_0, blocks, expected);
+  EXPECT_EQ(to_floats(file.at(name)), expected);
+  // The last rows of a variable of several tensors.
+  const std::string joined = "model.layers.0.mlp.gate_up.weight@q8_0";
+  blocks.resize(variables.at(joined).desc.bytes());
+  variables.read(joined, blocks.data(), blocks.size());
+  const std::size_t half = blocks.size() / 2;
+  dequantize_blocks(BlockFormat::q8_0, std::span(blocks).subspan(half), expected);
+  EXPECT_EQ(to_floats(file.at("model.layers.0.mlp.up_proj.weight")), expected);
 }
 
 TEST_F(Weights, BatchNormCountsItsBatches) {

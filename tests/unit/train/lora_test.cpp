@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 namespace ptrain {
@@ -62,7 +63,8 @@ MemoryEstimate estimate(const Config& config) {
   const auto data = open_dataset(data_settings(config), Split::train);
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
-  return estimate_memory(step_options(config, DType::bf16, 0), *model, {config.data.batch_size}, backend->kernels());
+  return estimate_memory(step_options(config, *model, DType::bf16), *model, {config.data.batch_size},
+                         backend->kernels());
 }
 
 /// Where every plan reads frozen weights in low precision, nothing keeps them in fp32.
@@ -82,6 +84,63 @@ TEST(LoraTraining, FrozenWeightsAreKeptInLowPrecisionAlone) {
     const Outcome outcome = train(config);
     EXPECT_LT(difference(outcome.result.losses, exact), 0.02);
     EXPECT_FALSE(outcome.result.evaluations.empty());
+    expect_resumes_exactly(config, 2, 4);
+  }
+}
+
+std::vector<float> as_floats(const std::vector<std::byte>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// The distance of two lists of numbers, by the length of the second.
+double relative_distance(const std::vector<float>& one, const std::vector<float>& other) {
+  double distance = 0, length = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    distance += std::pow(double{one[i]} - double{other[i]}, 2);
+    length += std::pow(double{other[i]}, 2);
+  }
+  return std::sqrt(distance / length);
+}
+
+/// QLoRA: adapters get the gradients that they have beside a base of the values that the blocks stand for, but for the
+/// rounding of what the layers read. B is what its gradients add up to, since it starts at zero.
+TEST(LoraTraining, FrozenLayersInBlocksTrainAsTheirValuesDo) {
+  for (const LoraBase base : {LoraBase::q8_0, LoraBase::q4_0, LoraBase::q4_1}) {
+    SCOPED_TRACE(enum_name(base));
+    Config blocks = adapted(llama_config());
+    blocks.model.lora.base = base;
+    blocks.train.optimizer = {.name = OptimizerKind::sgd, .lr = 0.5, .weight_decay = 0};
+    Config start = blocks;
+    start.train.optimizer.lr = 0;
+    const TemporaryDirectory directory;
+    train(start, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
+    Config values = blocks;
+    values.model.lora.base = LoraBase::full;
+    values.model.weights = (directory.path() / "model.safetensors").string();
+    EXPECT_LT(difference(losses(blocks), losses(values)), 0.01);
+    const Weights in_blocks = trained_weights(blocks), in_full = trained_weights(values);
+    for (const auto& [name, bytes] : in_full) {
+      if (!is_adapter(name)) {
+        EXPECT_EQ(in_blocks.at(name), bytes) << name;
+      }
+      if (!name.ends_with("lora_B.weight")) continue;
+      EXPECT_LT(relative_distance(as_floats(in_blocks.at(name)), as_floats(bytes)), 0.05) << name;
+    }
+    EXPECT_LT(estimate(blocks).variables, estimate(values).variables / 2);
+  }
+}
+
+TEST(LoraTraining, FrozenLayersInBlocksAreEvaluatedAndResumed) {
+  for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1, AmpLevel::O2}) {
+    SCOPED_TRACE(enum_name(level));
+    Config config = adapted(llama_config());
+    config.model.lora.base = LoraBase::q4_1;
+    config.amp.level = config.eval.amp = level;
+    config.amp.dtype = AmpDType::bf16;
+    config.eval.every_epochs = 1;
+    EXPECT_FALSE(train(config).result.evaluations.empty());
     expect_resumes_exactly(config, 2, 4);
   }
 }

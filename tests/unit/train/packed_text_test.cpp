@@ -190,7 +190,7 @@ TEST(PackedText, TheEstimateIsThatOfTheMostTokens) {
   const auto data = open_dataset(data_settings(config), Split::train);
   const auto model = make_model(config, data->info());
   const auto backend = make_test_backend();
-  const StepOptions step = step_options(config, backend->kernels().preferred_low_precision());
+  const StepOptions step = step_options(config, *model, backend->kernels().preferred_low_precision());
   const MemoryEstimate estimate = estimate_memory(step, *model, config.data.batch_size, backend->kernels());
   EXPECT_EQ(train(config).result.arena_bytes, estimate.arena);
 }

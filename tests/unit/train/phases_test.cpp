@@ -28,8 +28,10 @@ Config hundred_samples() {
 }
 
 StepCounts get_counts(const Config& config) {
-  const TrainingPlanOptions options = training_plan_options(config, DType::bf16, Ranks(nullptr));
-  return count_steps(config.train, options.phases, options.loader, *open_dataset(data_settings(config), Split::train));
+  const auto data = open_dataset(data_settings(config), Split::train);
+  const auto model = small_model(config, data->info());
+  const TrainingPlanOptions options = training_plan_options(config, *model, DType::bf16, Ranks(nullptr));
+  return count_steps(config.train, options.phases, options.loader, *data);
 }
 
 Sizes first_steps(const StepCounts& counts) {

@@ -129,7 +129,7 @@ TEST(Sharding, AShareOfTheOptimizerStateIsPlanned) {
   Config config = on_ranks(bert_config());
   const auto model = small_model(config, open_dataset(data_settings(config), Split::train)->info());
   const auto estimate_for = [&](int world_size) {
-    return estimate_memory(step_options(config, DType::bf16, world_size), *model, {config.data.batch_size},
+    return estimate_memory(step_options(config, *model, DType::bf16, world_size), *model, {config.data.batch_size},
                            backend->kernels());
   };
   const MemoryEstimate whole = estimate_for(1);

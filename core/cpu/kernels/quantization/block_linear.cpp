@@ -6,6 +6,7 @@
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/kernels/quantization/block_panel.h"
+#include "core/cpu/simd/small_gemm.h"
 
 #include <fmt/format.h>
 
@@ -216,6 +217,60 @@ class BlockLinearKernel final : public Kernel {
   std::int64_t in_, out_, rows_;
 };
 
+/// Threads share the columns of dx. Of their weights some rows at a time are dequantized, which all rows of dy read.
+class BlockLinearGradInputKernel final : public Kernel {
+  using Op = BlockLinearGradInput;
+
+ public:
+  explicit BlockLinearGradInputKernel(const KernelContext& context)
+      : format_(context.op_as<Op>().attrs().format),
+        in_(context.outputs[0].shape[-1]),
+        out_(context.inputs[Op::w].shape[0]),
+        rows_(context.inputs[Op::dy].count() / out_) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* dy = static_cast<const float*>(args.inputs[Op::dy]);
+    const auto* w = static_cast<const std::byte*>(args.inputs[Op::w]);
+    auto* dx = static_cast<float*>(args.outputs[0]);
+    const std::int64_t columns = std::max(least_columns, block_elements(format_));
+    parallel_for((in_ + columns - 1) / columns, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t column = begin * columns; column < std::min(in_, end * columns); column += columns) {
+        multiply_columns(dy, w, column, std::min(columns, in_ - column), dx);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t least_columns = 128, most_columns = 256, tile_rows = 64;
+
+  void multiply_columns(const float* dy, const std::byte* w, std::int64_t column, std::int64_t count, float* dx) const {
+    alignas(64) float tile[tile_rows * most_columns];
+    const auto values = static_cast<std::size_t>(count);
+    const auto bytes = static_cast<std::size_t>(bytes_in_blocks(format_, count));
+    for (std::int64_t row = 0; row < out_; row += tile_rows) {
+      const std::int64_t depth = std::min(tile_rows, out_ - row);
+      for (std::int64_t i = 0; i < depth; ++i) {
+        const std::byte* blocks = w + bytes_in_blocks(format_, (row + i) * in_ + column);
+        dequantize_blocks(format_, {blocks, bytes}, {tile + i * count, values});
+      }
+      small_gemm(SmallGemm<float>{.rows = rows_,
+                                  .columns = count,
+                                  .depth = depth,
+                                  .a = dy + row,
+                                  .a_row = out_,
+                                  .a_column = 1,
+                                  .b = tile,
+                                  .ldb = count,
+                                  .c = dx + column,
+                                  .ldc = in_,
+                                  .accumulate = row > 0});
+    }
+  }
+
+  BlockFormat format_;
+  std::int64_t in_, out_, rows_;
+};
+
 class BlockEmbeddingKernel final : public Kernel {
   using Op = BlockEmbedding;
 
@@ -248,6 +303,9 @@ class BlockEmbeddingKernel final : public Kernel {
 
 std::unique_ptr<Kernel> make_block_linear(const KernelContext& context) {
   return std::make_unique<BlockLinearKernel>(context);
+}
+std::unique_ptr<Kernel> make_block_linear_grad_input(const KernelContext& context) {
+  return std::make_unique<BlockLinearGradInputKernel>(context);
 }
 std::unique_ptr<Kernel> make_block_embedding(const KernelContext& context) {
   return std::make_unique<BlockEmbeddingKernel>(context);
