@@ -10,10 +10,10 @@
 
 namespace ptrain {
 
-enum class CacheDtype { automatic, fp32, bf16, fp16 };
+enum class CacheDtype { automatic, fp32, bf16, fp16, int8 };
 template <>
 struct EnumNames<CacheDtype> {
-  static constexpr std::array<std::string_view, 4> names{"auto", "fp32", "bf16", "fp16"};
+  static constexpr std::array<std::string_view, 5> names{"auto", "fp32", "bf16", "fp16", "int8"};
 };
 
 namespace {
@@ -39,9 +39,12 @@ void add_column_options(CLI::App& command, InferenceDataOptions& options) {
 
 CLI::Option* add_cache_option(CLI::App& command, std::string& dtype) {
   return command
-      .add_option("--kv-cache-dtype", dtype, "precision in which a text's keys and values are kept; auto: as --amp")
+      .add_option("--kv-cache-dtype", dtype,
+                  "precision in which a text's keys and values are kept; auto: as --amp; int8, on the CPU: integers "
+                  "with a step for "
+                  "each head of a token")
       ->capture_default_str()
-      ->type_name("auto|fp32|bf16|fp16");
+      ->type_name("auto|fp32|bf16|fp16|int8");
 }
 
 DType cache_dtype(const AmpOptions& amp, const std::string& dtype) {
@@ -54,6 +57,8 @@ DType cache_dtype(const AmpOptions& amp, const std::string& dtype) {
       return DType::bf16;
     case CacheDtype::fp16:
       return DType::f16;
+    case CacheDtype::int8:
+      return DType::s8;
   }
   return DType::f32;
 }

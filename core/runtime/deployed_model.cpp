@@ -108,7 +108,7 @@ void read_quantized(const std::filesystem::path& path, Variables& variables) {
 /// Rescales weights for a backend that adds pairs of products in 16 bits.
 void keep_from_saturating(Variables& variables) {
   for (const auto& [name, entry] : variables.entries()) {
-    if (entry.desc.dtype != DType::s8) continue;
+    if (entry.desc.dtype != DType::s8 || entry.storage != Storage::parameter) continue;
     const std::string scale_name = weight_scale_name(name.substr(0, name.rfind('@')));
     QuantizedWeights weights{std::vector<std::int8_t>(entry.desc.bytes()), variables.read_f32(scale_name)};
     variables.read(name, weights.values.data(), weights.values.size());
@@ -143,6 +143,10 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   if (scheme_ && backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
     fail("{}: is quantized to 8 bits, which {} does not support here (--device cpu does)", scheme_->source,
          backend.library());
+  }
+  if (options.cache && options.cache->dtype == DType::s8 &&
+      backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
+    fail_usage("--kv-cache-dtype: expected auto|fp32|bf16|fp16: int8 is for the CPU (--device cpu)");
   }
   PlanSet& plans = find_plans(options.batch_size, first_mode());
   if (options.cache) find_plans(options.batch_size, Mode::decoding);

@@ -243,7 +243,8 @@ class RunningText(ProgramTest):
         self.assertNotEqual(text("--top-k", 0), likeliest)
         self.assertNotEqual(text("--temperature", 0, "--repetition-penalty", 50), likeliest)
         self.assertEqual(text("--temperature", 0, "--kv-cache-dtype", "fp32"), likeliest)
-        self.assertEqual(text("--temperature", 0, "--kv-cache-dtype", "bf16")["tokens"], 20)
+        for dtype in ("bf16", "int8"):
+            self.assertEqual(text("--temperature", 0, "--kv-cache-dtype", dtype)["tokens"], 20)
         stop = likeliest["text"][6:8]
         stopped = text("--temperature", 0, "--stop", "nowhere", "--stop", stop)
         self.assertEqual(stopped["text"], likeliest["text"].split(stop)[0])
@@ -300,6 +301,9 @@ class RunningText(ProgramTest):
         bound = written["bound"]
         # GPT-2 tiny: 2 layers of 128 channels, and on average 9.5 tokens of each text.
         self.assertAlmostEqual(bound["cache_bytes"], 2 * 2 * 3 * 9.5 * 128 * 2)
+        small = measure("--scenario", "decode", "--tokens", 8, "--depth", 5, "--batch", 3, "--kv-cache-dtype", "int8")
+        self.assertEqual(small["cache_dtype"], "s8")
+        self.assertAlmostEqual(small["bound"]["cache_bytes"], 2 * 2 * 3 * 9.5 * 2 * (64 + 4), msg="two heads of 64 channels")
         weights = 2 * 12 * 128 * 128 + self.vocabulary * 128
         self.assertLess(abs(bound["weight_bytes"] / (4 * weights) - 1), 0.02, "norms and biases are the rest")
         seconds = max((bound["weight_bytes"] + bound["cache_bytes"]) / bound["bytes_per_second"], bound["flops"] / bound["flops_per_second"])

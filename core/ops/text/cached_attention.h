@@ -16,10 +16,14 @@ struct CacheAttributes {
 /// both backends, so that both add up in one order.
 inline constexpr std::int64_t cache_chunk = 128;
 
+/// Bytes of a step, an f32, after the integers of a head in a cache of 8 bits.
+inline constexpr std::int64_t cache_step_bytes = sizeof(float);
+
 /// The extents of one problem.
 struct CacheDims {
   std::int64_t tokens, batch, heads, kv_heads, depth, capacity;  // T, B, heads, kv_heads, D, C
   std::int64_t width;                                            // elements of a token of qkv
+  std::int64_t stride;                                           // elements from a position of the cache to the next
 
   /// The inputs must have passed the op's checks.
   CacheDims(const CacheAttributes& attributes, std::span<const TensorDesc> inputs);
@@ -31,12 +35,14 @@ struct CacheDims {
   PTRAIN_HD std::int64_t chunks() const { return (capacity + cache_chunk - 1) / cache_chunk; }
   /// Where a position's key or value of a head is in the cache.
   PTRAIN_HD std::int64_t offset(std::int64_t slot, std::int64_t kv_head, std::int64_t position) const {
-    return ((slot * kv_heads + kv_head) * capacity + position) * depth;
+    return ((slot * kv_heads + kv_head) * capacity + position) * stride;
   }
 };
 
 /// inputs:  qkv [T, (heads+2*kv_heads)*D]: packed tokens as in Attention; or [T, 2*kv_heads*D], without queries;
-///          keys and values [slots, kv_heads, C, D], state of any floating dtype, C tokens of each text;
+///          keys and values [slots, kv_heads, C, D], state of any floating dtype, C tokens of each text; or s8
+///          [slots, kv_heads, C, D + cache_step_bytes]: D multiples q of a step, and the step in f32. Of values with a
+///          largest magnitude m the step is m / 127, and q = x (127 / m) in f32, ties to even;
 ///          slots i32 [B], the slot of each sequence; offsets i32 [B+1]: see require_offsets; past i32 [B]: see
 ///          require_past. A sequence may have no tokens; its slot is then not read;
 ///          sources i32 [B] (optional): first copies to each sequence's slot its past tokens from this slot, if it is
@@ -77,7 +83,7 @@ class CachedAttention final : public OpWith<CacheAttributes> {
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
 };
 
-/// Gives the caches of a graph's AppendCache nodes that dtype.
+/// Gives the caches of a graph's AppendCache nodes, which are in fp32, that dtype: a floating one or s8.
 void set_cache_dtype(Graph& graph, DType dtype);
 
 }  // namespace ptrain

@@ -162,6 +162,34 @@ TEST_F(Decoding, AnswersAlikeInLowPrecision) {
   check(*make_tiny_gpt2(), AmpLevel::O2, DType::bf16, 0.05);
 }
 
+/// A head's keys and values are rounded to a 127th of their largest.
+TEST_F(Decoding, AnswersAlikeFromACacheOf8Bits) {
+  for (const LlamaForm form : {LlamaForm::llama, LlamaForm::qwen3}) {
+    check(*make_tiny_llama(form), AmpLevel::O0, DType::s8, 0.02);
+  }
+  check(*make_tiny_llama(LlamaForm::llama), AmpLevel::O1, DType::s8, 0.05);
+  check(*make_tiny_gpt2(), AmpLevel::O0, DType::s8, 0.02);
+}
+
+TEST_F(Decoding, ACacheOf8BitsHasAByteForAValueAndAStepForAHead) {
+  const auto model = make_tiny_llama(LlamaForm::llama);
+  write_weights(*model);
+  const std::unique_ptr<Task> task = testing::get_task(*model);
+  const auto count_cache_bytes = [&](DType dtype) {
+    DeployOptions cached = options(3, AmpLevel::O0);
+    cached.cache = CacheOptions{max_length, dtype};
+    TextDecoder decoder(*backend_, *model, *task, file_, cached);
+    std::size_t bytes = 0;
+    for (const auto& [name, entry] : decoder.model().variables().entries()) {
+      if (entry.storage == Storage::state) bytes += entry.desc.bytes();
+    }
+    return bytes;
+  };
+  constexpr std::size_t depth = 64;
+  EXPECT_EQ(count_cache_bytes(DType::s8) * depth * sizeof(float),
+            count_cache_bytes(DType::f32) * (depth + sizeof(float)));
+}
+
 BlockFormats all_in(BlockFormat format) {
   return [format](std::string_view) { return std::optional(format); };
 }

@@ -7,11 +7,53 @@
 #include "core/cpu/simd/vector.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace ptrain::cpu {
 namespace {
 
 using Input = AppendCache::Input;
+
+constexpr float largest_integer = 127;
+
+/// Calls body with the element type of a cache.
+template <typename Body>
+void visit_cache(DType dtype, Body&& body) {
+  if (dtype == DType::s8) return body(std::int8_t{});
+  visit_floating(dtype, body);
+}
+
+template <typename C>
+constexpr bool in_integers = std::is_same_v<C, std::int8_t>;
+
+/// The largest magnitude of `count` values; NaN if one is not finite.
+template <typename T>
+float find_magnitude(const T* values, std::int64_t count) {
+  float largest = 0, poison = 0;
+  for_channels(count, [&](std::int64_t c, auto access) {
+    float some[lanes];
+    store16(some, access.load(values + c));
+    for (const float value : some) {
+      largest = std::max(largest, std::abs(value));
+      poison += value - value;
+    }
+  });
+  return largest + poison;
+}
+
+/// Writes a head's channels to its place in the cache.
+template <typename T, typename C>
+void write_channels(const T* from, std::int64_t depth, C* to) {
+  if constexpr (in_integers<C>) {
+    constexpr float least_magnitude = 1e-30f;  // smaller values are 0, before the inverse overflows
+    const float magnitude = find_magnitude(from, depth), step = magnitude / largest_integer;
+    const f32x16 inverse = splat(magnitude > least_magnitude ? largest_integer / magnitude : 0);
+    for_channels(depth, [&](std::int64_t c, auto access) { access.store(to + c, access.load(from + c) * inverse); });
+    std::memcpy(to + depth, &step, sizeof step);
+  } else {
+    for_channels(depth, [&](std::int64_t c, auto access) { access.store(to + c, access.load(from + c)); });
+  }
+}
 
 class AppendCacheKernel final : public Kernel {
  public:
@@ -29,7 +71,7 @@ class AppendCacheKernel final : public Kernel {
       const auto* qkv = static_cast<const T*>(args.inputs[Input::qkv]);
       auto* out = static_cast<T*>(args.outputs[0]);
       if (out != qkv) std::copy_n(qkv, e_.tokens * e_.width, out);
-      visit_floating(cache_dtype_, [&](auto cache_zero) {
+      visit_cache(cache_dtype_, [&](auto cache_zero) {
         using C = decltype(cache_zero);
         C* const caches[]{static_cast<C*>(args.inputs[Input::keys]), static_cast<C*>(args.inputs[Input::values])};
         if (copies) copy_past(places, slots, static_cast<const std::int32_t*>(args.inputs[Input::sources]), caches);
@@ -38,8 +80,7 @@ class AppendCacheKernel final : public Kernel {
           const T* from = qkv + t * e_.width + e_.first_key();
           for (C* cache : caches) {
             for (std::int64_t h = 0; h < e_.kv_heads; ++h, from += e_.depth) {
-              C* to = cache + e_.offset(slots[b], h, position);
-              for_channels(e_.depth, [&](std::int64_t c, auto access) { access.store(to + c, access.load(from + c)); });
+              write_channels(from, e_.depth, cache + e_.offset(slots[b], h, position));
             }
           }
         }
@@ -56,7 +97,7 @@ class AppendCacheKernel final : public Kernel {
         const std::int64_t b = i / e_.kv_heads, h = i % e_.kv_heads;
         if (sources[b] == slots[b]) continue;
         for (C* cache : caches) {
-          std::copy_n(cache + e_.offset(sources[b], h, 0), places.past[b] * e_.depth,
+          std::copy_n(cache + e_.offset(sources[b], h, 0), places.past[b] * e_.stride,
                       cache + e_.offset(slots[b], h, 0));
         }
       }
@@ -86,7 +127,7 @@ class CachedAttentionKernel final : public Kernel {
     const SequencePlaces places = sequence_places(e_.batch, 0, args.inputs, Input::offsets);
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
-      visit_floating(cache_dtype_, [&](auto cache_zero) { read_chunks<T, decltype(cache_zero)>(places, args); });
+      visit_cache(cache_dtype_, [&](auto cache_zero) { read_chunks<T, decltype(cache_zero)>(places, args); });
       auto* out = static_cast<T*>(args.outputs[0]);
       join_chunks(places, static_cast<const float*>(args.workspace), out);
       clear_tail(places, e_.tokens, e_.out_width(), out);
@@ -125,10 +166,12 @@ class CachedAttentionKernel final : public Kernel {
             const T* from = qkv + token * e_.width + h * e_.depth;
             for_channels(e_.depth, [&](std::int64_t c, auto access) { store16(query + c, access.load(from + c)); });
             score(query, keys + at, seen, scores);
+            multiply_by_steps(keys + at, seen, scores);
             float* partial = find_partial(partials, token, h, chunk);
             const float largest = find_largest(scores, seen, -std::numeric_limits<float>::infinity());
             partial[padded_depth_] = largest;
             partial[padded_depth_ + 1] = exp_row(scores, seen, cache_chunk, scale_, largest);
+            multiply_by_steps(values + at, seen, scores);
             sum_values(scores, values + at, seen, partial);
           }
         }
@@ -149,16 +192,28 @@ class CachedAttentionKernel final : public Kernel {
     for (std::int64_t k0 = 0; k0 < count; k0 += lanes) {
       f32x16 sums[lanes] = {};
       const std::int64_t last = std::min<std::int64_t>(count - k0, lanes) - 1;
-      const C* block = keys + k0 * e_.depth;
+      const C* block = keys + k0 * e_.stride;
       for_channels(e_.depth, [&](std::int64_t c, auto access) {
         const f32x16 q = load16(query + c);
-        for (std::int64_t k = 0; k < lanes; ++k) sums[k] += q * access.load(block + std::min(k, last) * e_.depth + c);
+        for (std::int64_t k = 0; k < lanes; ++k) sums[k] += q * access.load(block + std::min(k, last) * e_.stride + c);
       });
       transpose(sums);
       for (int width = lanes / 2; width > 0; width /= 2) {
         for (int i = 0; i < width; ++i) sums[i] += sums[i + width];
       }
       store16(scores + k0, sums[0]);
+    }
+  }
+
+  /// Multiplies a number for each of `count` positions by the position's step, if it has one.
+  template <typename C>
+  void multiply_by_steps(const C* cache, std::int64_t count, float* numbers) const {
+    if constexpr (in_integers<C>) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        float step;
+        std::memcpy(&step, cache + k * e_.stride + e_.depth, sizeof step);
+        numbers[k] *= step;
+      }
     }
   }
 
@@ -170,10 +225,10 @@ class CachedAttentionKernel final : public Kernel {
       std::int64_t k = 0;
       for (; k + chains <= count; k += chains) {
         for (std::int64_t i = 0; i < chains; ++i) {
-          sums[i] += splat(weights[k + i]) * access.load(values + (k + i) * e_.depth + c);
+          sums[i] += splat(weights[k + i]) * access.load(values + (k + i) * e_.stride + c);
         }
       }
-      for (; k < count; ++k) sums[0] += splat(weights[k]) * access.load(values + k * e_.depth + c);
+      for (; k < count; ++k) sums[0] += splat(weights[k]) * access.load(values + k * e_.stride + c);
       store16(to + c, (sums[0] + sums[1]) + (sums[2] + sums[3]));
     });
   }
