@@ -39,7 +39,21 @@ void require_free_onnx(const std::filesystem::path& file) {
   fail_usage("--out: {} would be overwritten, and is not of an earlier export; choose another folder", file.string());
 }
 
-/// Exports with a dynamic sequence length, so that texts are padded, not packed.
+bool continues_texts(const Task& task) { return !task.predicts_samples() && !task.translates(); }
+
+/// Throws Error{usage} for a model that has no form in ONNX.
+void require_onnx(const LoadedModel& opened) {
+  if (continues_texts(*opened.task)) {
+    if (has_adapters(opened.trained.config)) {
+      fail_usage("--format onnx: {} has adapters; merge them first (ptrain export --merge)",
+                 opened.trained.folder.string());
+    }
+    return;
+  }
+  require_images_or_sentences(opened.trained, "--format onnx does not support");
+}
+
+/// Exports with a dynamic sequence length, so that texts are padded, not packed. A language model gets a cache.
 std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesystem::path& folder) {
   Config config = opened.trained.config;
   config.data.padding = Padding::max_length;
@@ -48,6 +62,7 @@ std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesyst
   DeployOptions options;
   options.kernels.exhaustive_search = false;
   options.max_length = opened.trained.data.max_length;
+  if (continues_texts(*opened.task)) options.cache = CacheOptions{options.max_length};
   DeployedModel deployed(*backend, *model, *opened.task, opened.trained.weights(), options);
   const FolderLock lock(folder);
   require_free_onnx(folder / "model.onnx");
@@ -93,7 +108,7 @@ void export_model(const ExportArguments& arguments) {
   const LoadedModel opened = open_model(arguments.model);
   std::filesystem::path written = arguments.out;
   if (onnx) {
-    require_images_or_sentences(opened.trained, "--format onnx does not support");
+    require_onnx(opened);
     written = export_onnx(opened, arguments.out);
   } else if (peft) {
     write_adapter(opened.trained, *opened.model, arguments.out);

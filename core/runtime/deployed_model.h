@@ -58,7 +58,11 @@ class DeployedModel {
   const Plan& last_plan() const { return *last_plan_; }
 
   std::int64_t batch_size() const { return options_.batch_size; }
-  const Graph& graph() { return plans_.at({first_mode(), options_.batch_size}).largest().graph(); }
+  bool has_cache() const { return options_.cache.has_value(); }
+  /// The graph of the largest batch.
+  const Graph& graph() { return graph(first_mode()); }
+  /// The same in prefill or decoding, with a cache.
+  const Graph& graph(Mode mode) { return plans_.at({mode, options_.batch_size}).largest().graph(); }
   const Variables& variables() const { return variables_; }
   /// Seconds of choosing and compiling kernels so far.
   double compile_seconds() const;

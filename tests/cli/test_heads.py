@@ -187,7 +187,7 @@ class RunningText(ProgramTest):
         self.assertNotEqual(report["evaluation"]["eval_samples"] % 3, 0)
         self.assertAlmostEqual(self.report("other")["evaluation"]["metrics"]["loss"]["value"], accuracy["loss"], places=5)
         onnx = run("export", self.folder / "own", "--out", self.folder / "out", "--format", "onnx")
-        self.assert_one_line_error(onnx, 2, "reads running text")
+        self.assertEqual(onnx.returncode, 0, onnx.stderr)
 
     def test_it_goes_on_with_texts(self):
         self.assertEqual(self.train("own", "-o", "eval.every_epochs=0").returncode, 0)

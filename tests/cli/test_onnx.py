@@ -4,6 +4,7 @@ import math
 import unittest
 from ctypes import c_uint8
 
+import test_heads
 import trained
 from program import ProgramTest, run
 from test_api import library
@@ -175,6 +176,95 @@ class Onnx(trained.TrainedModels, ProgramTest):
         mask = numpy.array([[1] * len(row) + [0] * (longest - len(row)) for row in ids], numpy.int64)
         feeds = {"input_ids": rows, "attention_mask": mask, "token_type_ids": numpy.zeros_like(rows)}
         self.assert_answers("texts", texts, session.run(None, feeds)[0], folder, **limits)
+
+
+class OnnxTexts(ProgramTest):
+    """Language models with a cache, named as in Optimum's exports."""
+
+    def setUp(self):
+        if MISSING:
+            self.skipTest(MISSING)
+        super().setUp()
+        test_heads.write_vocabulary(self.folder)
+        for name in ("train", "dev"):
+            (self.folder / f"{name}.txt").write_text(test_heads.sentences(200, name))
+        self.config.write_text(test_heads.NEXT_TOKEN.format(folder=self.folder))
+        vocabulary = json.loads((self.folder / "vocab.json").read_text())
+        self.tokens = sorted(vocabulary, key=vocabulary.get)
+
+    def export(self, model):
+        trained = self.train(model, "-o", "eval.every_epochs=0", "-o", f"model.name={model}")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        exported = run("export", self.folder / model, "--out", self.folder, "--format", "onnx")
+        self.assertEqual(exported.returncode, 0, exported.stderr)
+        onnx.checker.check_model(onnx.load(self.folder / "model.onnx"), full_check=True)
+        return onnxruntime.InferenceSession(str(self.folder / "model.onnx"), providers=["CPUExecutionProvider"])
+
+    def encode(self, text):
+        ids, text = [], text.replace(" ", "\u0120")
+        while text:
+            token = next(token for token in ("the", "th", text[0]) if text.startswith(token))
+            ids.append(self.tokens.index(token))
+            text = text[len(token):]
+        return ids
+
+    def decode(self, ids):
+        return "".join(self.tokens[i] for i in ids).replace("\u0120", " ").replace("\u010a", "\n")
+
+    @staticmethod
+    def step(session, ids, mask, cache):
+        """The logits after ids that follow those of the cache, and the cache with them."""
+        mask = numpy.array(mask, numpy.int64)
+        positions = numpy.maximum(mask.cumsum(1) - 1, 0)[:, -len(ids[0]):]
+        names = [one.name for one in session.get_inputs() if one.name.startswith("past_key_values.")]
+        if cache is None:
+            shape = next(one.shape for one in session.get_inputs() if one.name == names[0])
+            cache = [numpy.zeros((len(ids), shape[1], 0, shape[3]), numpy.float32)] * len(names)
+        feeds = {"input_ids": numpy.array(ids, numpy.int64), "attention_mask": mask, "position_ids": positions}
+        logits, *cache = session.run(None, {**feeds, **dict(zip(names, cache))})
+        return logits, cache
+
+    def continue_greedily(self, session, ids, tokens):
+        logits, cache = self.step(session, [ids], [[1] * len(ids)], None)
+        more = []
+        while True:
+            more.append(int(logits[0, -1].argmax()))
+            if len(more) == tokens:
+                return more
+            logits, cache = self.step(session, [more[-1:]], [[1] * (len(ids) + len(more))], cache)
+
+    def test_greedy_texts_are_those_of_ptrain(self):
+        for model in ("llama", "qwen2", "qwen3", "gpt2"):
+            with self.subTest(model):
+                session = self.export(model)
+                names = [one.name for one in session.get_outputs()]
+                self.assertEqual(names, ["logits", *(f"present.{i}.{part}" for i in range(2) for part in ("key", "value"))])
+                for prompt in ("the cat", "a dog sees"):
+                    answer = run("infer", self.folder / model, prompt, "--tokens", 16, "--temperature", 0, "--json")
+                    self.assertEqual(answer.returncode, 0, answer.stderr)
+                    expected = json.loads(answer.stdout)["text"]
+                    self.assertEqual(self.decode(self.continue_greedily(session, self.encode(prompt), 16)), expected)
+
+    def test_padding_before_a_text_changes_nothing(self):
+        session = self.export("llama")
+        one, other = self.encode("the cat"), self.encode("a dog sees")
+        width = max(len(one), len(other))
+        rows = [[0] * (width - len(ids)) + ids for ids in (one, other)]
+        mask = [[0] * (width - len(ids)) + [1] * len(ids) for ids in (one, other)]
+        together, cache = self.step(session, rows, mask, None)
+        next_ids = [[5], [7]]
+        after, _ = self.step(session, next_ids, [row + [1] for row in mask], cache)
+        for i, ids in enumerate((one, other)):
+            alone, own = self.step(session, [ids], [[1] * len(ids)], None)
+            self.assertLess(numpy.abs(together[i, -1] - alone[0, -1]).max(), 1e-4)
+            alone, _ = self.step(session, [next_ids[i]], [[1] * (len(ids) + 1)], own)
+            self.assertLess(numpy.abs(after[i, -1] - alone[0, -1]).max(), 1e-4)
+
+    def test_adapters_are_merged_first(self):
+        trained = self.train("own", "-o", "eval.every_epochs=0", "-o", "train.steps=2", "-o", "model.lora.rank=2")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assert_one_line_error(run("export", self.folder / "own", "--out", self.folder, "--format", "onnx"), 2,
+                                   "has adapters; merge them first")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,18 @@ std::string add_score_offsets(const std::string& name, Translation& t) {
   return t.to().add(name + ".score_offsets", "Unsqueeze", {offsets, add_integers(name + ".axes", {1, 2}, t)});
 }
 
+/// The rows of the table of positions for a text from its beginning.
+std::string add_first_positions(const Node& node, Translation& t) {
+  const std::string shape = t.to().add(node.name + ".shape", "Shape", {t.name(node.inputs[BertEmbedding::ids])},
+                                       {{"start", std::int64_t{1}}});
+  const std::int64_t first_position = static_cast<const BertEmbedding&>(*node.op).first_position();
+  const std::string first = add_integers(node.name + ".first", {first_position}, t);
+  const std::string end = first_position == 0 ? shape : t.to().add(node.name + ".end", "Add", {shape, first});
+  return t.to().add(
+      node.name + ".positions", "Slice",
+      {t.name(node.inputs[BertEmbedding::position]), first, end, add_integers(node.name + ".axis", {0}, t)});
+}
+
 }  // namespace
 
 void translate_embedding(const Node& node, Translation& t) {
@@ -35,14 +47,11 @@ void translate_embedding(const Node& node, Translation& t) {
   };
   const std::string words = look_up(".words", BertEmbedding::word, BertEmbedding::ids);
   const std::string types = look_up(".types", BertEmbedding::token_type, BertEmbedding::token_types);
-  const std::string shape =
-      t.to().add(node.name + ".shape", "Shape", {input(BertEmbedding::ids)}, {{"start", std::int64_t{1}}});
-  const std::int64_t first_position = static_cast<const BertEmbedding&>(*node.op).first_position();
-  const std::string first = add_integers(node.name + ".first", {first_position}, t);
-  const std::string end = first_position == 0 ? shape : t.to().add(node.name + ".end", "Add", {shape, first});
   const std::string positions =
-      t.to().add(node.name + ".positions", "Slice",
-                 {input(BertEmbedding::position), first, end, add_integers(node.name + ".axis", {0}, t)});
+      is_given(node, BertEmbedding::past)
+          ? t.to().add(node.name + ".positions", "Gather", {input(BertEmbedding::position), onnx_io::position_ids},
+                       {{"axis", std::int64_t{0}}})
+          : add_first_positions(node, t);
   const std::string sum = t.to().add(node.name + ".sum", "Add", {words, types});
   t.name(node.outputs[0], t.to().add(node.name, "Add", {sum, positions}));
 }

@@ -214,7 +214,9 @@ void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
              t);
 }
 
+/// Of packed texts ONNX has every token, so that there are logits after each, as in Optimum's exports.
 void translate_gather_token(const Node& node, Translation& t) {
+  if (is_given(node, GatherToken::offsets)) return t.name(node.outputs[0], t.name(node.inputs[GatherToken::x]));
   const std::int64_t index = get_op<GatherToken>(node).index();
   const std::string where = t.to().constant(node.name + ".index", {}, std::span(&index, 1));
   t.name(node.outputs[0],
@@ -375,6 +377,13 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"dropout_add_layer_norm", translate_dropout_add_layer_norm},
                                 {"gather_token", translate_gather_token},
                                 {"bert_embedding", translate_embedding},
+                                {"embedding", translate_table_lookup},
+                                {"rotary_table", translate_rotary_table},
+                                {"rotary_embedding", translate_rotary_embedding},
+                                {"rms_norm", translate_rms_norm},
+                                {"swiglu", translate_swiglu},
+                                {"append_cache", translate_append_cache},
+                                {"cached_attention", translate_cached_attention},
                                 {"attention", translate_attention},
                                 {"add", translate_add},
                                 {"elementwise_add", translate_elementwise_add},

@@ -81,6 +81,13 @@ void translate_quantized_conv2d(const Node& node, Translation& translation);
 void translate_quantized_linear(const Node& node, Translation& translation);
 void translate_embedding(const Node& node, Translation& translation);
 void translate_attention(const Node& node, Translation& translation);
+void translate_table_lookup(const Node& node, Translation& translation);
+void translate_rotary_table(const Node& node, Translation& translation);
+void translate_rotary_embedding(const Node& node, Translation& translation);
+void translate_rms_norm(const Node& node, Translation& translation);
+void translate_swiglu(const Node& node, Translation& translation);
+void translate_append_cache(const Node& node, Translation& translation);
+void translate_cached_attention(const Node& node, Translation& translation);
 void translate_detect_objects(const Node& node, Translation& translation);
 void translate_detect_regions(const Node& node, Translation& translation);
 void translate_roi_align(const Node& node, Translation& translation);
@@ -88,9 +95,17 @@ void translate_box_distances(const Node& node, Translation& translation);
 /// The value after the activation; `x` itself without one.
 std::string translate_activation(Activation activation, const std::string& x, Translation& translation);
 
-/// Names of the inputs of texts, as in exports of transformers.
+/// Names of the inputs of texts, as in exports of transformers (Optimum's for those with a cache). P: tokens of the
+/// past.
 namespace onnx_io {
-inline constexpr const char* attention_mask = "attention_mask";  // i64 [N,S], 1 for tokens
-}
+inline constexpr const char* attention_mask = "attention_mask";  // i64 [N,S], with a cache [N,P+S], 1 for tokens
+inline constexpr const char* position_ids = "position_ids";      // i64 [N,S], with a cache
+/// Not an input: the name of what add_causal_offsets() adds.
+inline constexpr const char* causal_offsets = "causal_offsets";
+}  // namespace onnx_io
+
+/// Adds onnx_io::causal_offsets f32 [N,1,1,S,P+S], which is added to scores: 0 for the keys that a token sees, up to
+/// its own, and -1e9 for later ones and padding.
+void add_causal_offsets(OnnxGraph& to);
 
 }  // namespace ptrain

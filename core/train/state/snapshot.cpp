@@ -54,7 +54,7 @@ WholeState restore_snapshot(const Checkpoint& checkpoint, const std::string& mod
     if (!is_saved(name, entry)) continue;
     const NamedTensor* tensor = find_saved(checkpoint, name);
     if (tensor == nullptr)
-      fail("{}: has no {}: it was made with another optimizer or AMP level", file, whole_name(name));
+      fail("{}: has no {}: it was made with another optimizer, AMP level or model.lora.base", file, whole_name(name));
     const TensorDesc expected = saved_desc(variables, name);
     if (TensorDesc{tensor->dtype, tensor->shape} != expected) {
       fail("{}: {} is {}, expected {}", file, tensor->name, TensorDesc{tensor->dtype, tensor->shape}.to_string(),
