@@ -59,14 +59,16 @@ double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduce
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks) {
   ScaledStep predicted;
   predicted.ranks = ranks;
-  double free = 0;  // the time at which the links are free
+  double free = 0;     // the time at which the links are free
+  double stalled = 0;  // that computing has waited so far
   for (const MeasuredStep::Bucket& bucket : measured.buckets) {
     const double seconds = std::min(all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::ring),
                                     all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::tree));
     predicted.exchange_seconds += seconds;
-    free = std::max(free, bucket.ready) + seconds;
+    free = std::max(free, bucket.ready + stalled) + seconds;
+    if (bucket.blocks) stalled = free - bucket.ready;
   }
-  predicted.exposed_seconds = std::max(0.0, free - measured.compute_seconds);
+  predicted.exposed_seconds = std::max(stalled, free - measured.compute_seconds);
   predicted.imbalance_seconds = measured.stdev_seconds * std::sqrt(2 * std::log(static_cast<double>(ranks)));
   const double alone = measured.compute_seconds + measured.update_seconds;
   predicted.step_seconds = alone + predicted.exposed_seconds + predicted.imbalance_seconds;

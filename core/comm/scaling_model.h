@@ -40,6 +40,7 @@ struct MeasuredStep {
   struct Bucket {
     double ready = 0;  // seconds from the step's start to its last gradient
     double bytes = 0;
+    bool blocks = false;  // computing waits for it, as for rows of divided tables
   };
   double compute_seconds = 0;   // to the end of backward
   double update_seconds = 0;    // after the exchange
@@ -51,7 +52,7 @@ struct ScaledStep {
   int ranks = 1;
   double step_seconds = 0;
   double exchange_seconds = 0;  // all buckets
-  double exposed_seconds = 0;   // not hidden by backward
+  double exposed_seconds = 0;   // not hidden by computing
   double imbalance_seconds =
       0;                  // waiting for the slowest rank: stdev * sqrt(2 ln n), the expected largest of n normals
   double efficiency = 1;  // weak scaling: one rank's step over this one

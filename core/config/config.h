@@ -260,6 +260,7 @@ struct DistConfig {
   bool sync_batch_norm = false;
   bool reproducible = false;  // losses do not depend on the number of ranks
   Sharding shard = Sharding::none;
+  TablePlacement tables = TablePlacement::replicated;  // of tables with sparse gradients
   std::int64_t timeout_seconds = 30;
 };
 

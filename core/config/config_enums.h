@@ -92,4 +92,11 @@ struct EnumNames<Sharding> {
   static constexpr std::array<std::string_view, 2> names{"none", "optimizer"};
 };
 
+/// Where the rows of a table with sparse gradients are: on every rank, or each on one of them.
+enum class TablePlacement { replicated, rows };
+template <>
+struct EnumNames<TablePlacement> {
+  static constexpr std::array<std::string_view, 2> names{"replicated", "rows"};
+};
+
 }  // namespace ptrain

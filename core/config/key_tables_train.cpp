@@ -349,6 +349,9 @@ std::vector<Key> run_keys() {
                "sum in the data's order: with equal micro-batches, losses do not depend on the number of ranks"),
       dist_key("shard", &DistConfig::shard,
                "divide among the ranks, to save memory: the optimizer's moments (ZeRO stage 1); none: each keeps all"),
+      dist_key("tables", &DistConfig::tables,
+               "tables with sparse gradients (networks for clicks). replicated: whole on every rank; rows: each rank "
+               "keeps every n-th row, to save memory"),
       dist_key("timeout_seconds", &DistConfig::timeout_seconds, "time after which a dead or hung rank ends the run")
           .between(1, 1'000'000),
       output_key("dir", &OutputConfig::dir, "folder for report, metrics and checkpoints"),

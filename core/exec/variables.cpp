@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ptrain {
 
@@ -73,6 +74,12 @@ std::span<const std::byte> Variables::host_bytes(std::string_view name, std::vec
   storage.resize(entry.desc.bytes());
   read(name, storage.data(), storage.size());
   return storage;
+}
+
+Variables::Entry Variables::replace(std::string_view name, Entry other) {
+  const auto it = entries_.find(name);
+  invariant(it != entries_.end(), "a variable that does not exist is replaced");
+  return std::exchange(it->second, std::move(other));
 }
 
 void Variables::exchange(std::string_view one, std::string_view other) {

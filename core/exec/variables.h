@@ -40,6 +40,8 @@ class Variables {
   std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;
   /// The values of a floating variable, whatever its precision.
   std::vector<float> read_f32(std::string_view name) const;
+  /// Puts another tensor in a variable's place, such as the whole of which it is a part; returns the variable's own.
+  Entry replace(std::string_view name, Entry other);
   /// Swaps the values of two variables of equal size, in chunks.
   void exchange(std::string_view one, std::string_view other);
 

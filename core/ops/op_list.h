@@ -128,15 +128,17 @@
   OP(unary_grad)                    \
   OP(where)
 
-/// Ops with kernels on the CPU only: those of 8 and 4 bits.
+/// Ops with kernels on the CPU only: those of 8 and 4 bits, and of tables that ranks divide.
 #define PTRAIN_CPU_OPS(OP)    \
   OP(block_embedding)         \
   OP(block_linear)            \
   OP(block_linear_grad_input) \
   OP(dequantize)              \
+  OP(local_rows)              \
   OP(quantize)                \
   OP(quantized_conv2d)        \
-  OP(quantized_linear)
+  OP(quantized_linear)        \
+  OP(sum_bags)
 
 namespace ptrain {
 

@@ -12,11 +12,12 @@
 // Sums that do not depend on the number of ranks (DistributionOptions::reproducible) follow the order of the data:
 // gradients are exchanged after every micro-batch; rank 0 adds its own to the sum so far, the others start from zero.
 //
-// Gradients of tables at the end of a buffer are of all ranks already (gather_sparse_gradients).
+// Gradients of tables at the end of a buffer are of all ranks already (exchange_tables).
 #pragma once
 
 #include "core/base/enums.h"
 #include "core/base/rank_slice.h"
+#include "core/base/row_shard.h"
 #include "core/graph/graph.h"
 
 #include <optional>
@@ -39,6 +40,8 @@ struct DistributionOptions {
   bool reproducible = false;
   /// This rank's part of the optimizer state; none: each rank keeps all of it.
   std::optional<Shard> shard = {};
+  /// This rank's rows of tables with sparse gradients; none: each rank has whole tables.
+  std::optional<RowShard> tables = {};
 };
 
 /// Adds the exchange to a graph from add_optimizer. Unless batch norms are synchronised, their running statistics

@@ -4,12 +4,12 @@
 #include "core/ops/tensor/binary.h"
 #include "core/ops/training/loss_gradient.h"
 #include "core/passes/autodiff.h"
+#include "core/passes/exchange_tables.h"
 #include "core/passes/fuse.h"
 #include "core/passes/fuse_casts.h"
 #include "core/passes/fuse_gradient_sums.h"
 #include "core/passes/fuse_gradients.h"
 #include "core/passes/fuse_output_layer.h"
-#include "core/passes/gather_sparse_gradients.h"
 #include "core/passes/keep_outputs.h"
 #include "core/passes/pointwise/fuse_pointwise.h"
 #include "core/passes/recompute.h"
@@ -78,6 +78,14 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
   }
   AmpResult amp = lower_precision(fused, options);
   return {std::move(amp.graph), amp.summary};
+}
+
+PipelineResult build_evaluation_graph(const Graph& forward, const PipelineOptions& options) {
+  PipelineResult result = build_inference_graph(forward, options);
+  if (!options.distribution || !options.distribution->tables) return result;
+  result.graph = exchange_tables(result.graph, *options.distribution);
+  check("exchange_tables", result.graph, options);
+  return result;
 }
 
 DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::string>& outputs,
@@ -149,8 +157,8 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   }
 
   if (options.distribution) {
-    differentiated = gather_sparse_gradients(differentiated, *options.distribution);
-    check("gather_sparse_gradients", differentiated.graph, options);
+    differentiated = exchange_tables(differentiated, *options.distribution);
+    check("exchange_tables", differentiated.graph, options);
   }
   OptimizerPassOptions optimizer;
   optimizer.settings = options.optimizer;

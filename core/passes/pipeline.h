@@ -48,8 +48,10 @@ struct PipelineResult {
 /// The graph of a training step; `forward` must have an output named "loss". Throws std::logic_error naming the pass
 /// that broke the graph, and Error{usage} as check_groups and add_optimizer do.
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options);
-/// The graph of evaluation: only fused and cast.
+/// The graph of inference: only fused and cast.
 PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options);
+/// The same for an evaluation during a training, whose ranks may divide tables (DistributionOptions::tables).
+PipelineResult build_evaluation_graph(const Graph& forward, const PipelineOptions& options);
 
 /// A graph for inference only, with the recipes of its parameters that are not the model's own.
 struct DeployedGraph {

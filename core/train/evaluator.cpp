@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::size_t most_confused = 100;  // classes whose confusion matrix is kept
 
+/// Whether a plan's ranks wait for each other, and so must run it equally often.
+bool exchanges(const Plan& plan) {
+  return std::ranges::any_of(plan.graph().nodes(),
+                             [](const Node& node) { return node.op->type() == "all_reduce_wait"; });
+}
+
 /// The batch with every image flipped horizontally.
 Batch mirrored(const Batch& batch) {
   Batch mirror = batch;
@@ -78,6 +84,7 @@ EvalResult Evaluator::evaluate() {
   Loader loader(data_, loader_);
   const std::int64_t total = loader_.samples > 0 ? std::min(loader_.samples, data_.size()) : data_.size();
   const std::unique_ptr<Metrics> metrics = make_metrics();
+  const bool together = exchanges(plans.largest_member().plan);
   const std::vector<std::string> outputs = names_of_outputs(plans.largest_member().plan.graph());
   const PredictionOptions form{
       .class_names = data_.info().class_names,
@@ -90,10 +97,12 @@ EvalResult Evaluator::evaluate() {
     return metrics->reads_outputs() ? task_.scores(read_outputs(plan, outputs)) : Batch();
   };
   for_each_batch(loader, total, loader_.batch_size * loader_.world_size, [&](const Batch& batch, std::int64_t done) {
-    if (SignalGuard::received() != 0) return false;
-    if (batch.count == 0) return true;
+    if (together) ranks_.agree_on_signal();
+    if ((together ? ranks_.signal() : SignalGuard::received()) != 0) return false;
+    if (batch.count == 0 && !together) return true;
     Plan& plan = plans.for_batch(batch).plan;
     Batch scores = run(plan, batch);
+    if (batch.count == 0) return true;  // it ran for the others, which look its rows up too
     std::optional<double> loss;
     if (has_loss_) {
       float read = 0;

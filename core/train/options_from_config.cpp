@@ -220,6 +220,7 @@ StepOptions step_options(const Config& config, const Model& model, DType automat
   distribution.sync_batch_norm = config.dist.sync_batch_norm;
   distribution.reproducible = config.dist.reproducible;
   distribution.shard = make_shard(config.dist, rank, exchanging_ranks);
+  if (config.dist.tables == TablePlacement::rows) distribution.tables = RowShard{rank, exchanging_ranks};
   return options;
 }
 
@@ -230,6 +231,7 @@ TrainingPlanOptions training_plan_options(const Config& config, const Model& mod
   options.evaluation.fusion = config.fusion;
   options.evaluation.block_weights = options.step.passes.block_weights;
   options.evaluation.amp = amp_options(config, config.eval.amp, automatic);
+  options.evaluation.distribution = options.step.passes.distribution;
   options.phases = configured_phases(config.train, config.data);
   options.loader = loader_options(config, Split::train, options.step.task, ranks);
   options.evaluation_loader = loader_options(config, Split::eval, options.step.task, ranks);

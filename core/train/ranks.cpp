@@ -112,11 +112,11 @@ void Ranks::broadcast(std::span<double> values) const {
   if (several()) communicator_->broadcast(std::as_writable_bytes(values), 0);
 }
 
-void Ranks::broadcast(Variables& variables) const {
+void Ranks::broadcast(Variables& variables, const std::set<std::string>& divided) const {
   if (!several()) return;
   std::vector<std::byte> host;
   for (const auto& [name, entry] : variables.entries()) {
-    if (entry.view || name.starts_with(flat::grad) || is_shard(name)) continue;
+    if (entry.view || name.starts_with(flat::grad) || is_shard(name) || divided.contains(name)) continue;
     host.resize(entry.desc.bytes());
     if (is_main()) variables.read(name, host.data(), host.size());
     communicator_->broadcast(host, 0);
@@ -156,6 +156,9 @@ std::shared_ptr<Collectives> make_gradient_collectives(const DistConfig& dist, B
   if (communicator == nullptr) return nullptr;
   if (dist.sync_batch_norm && !backend.kernels().syncs_batch_norm()) {
     fail_usage("dist.sync_batch_norm: is supported on device cpu only");
+  }
+  if (dist.tables == TablePlacement::rows && !backend.memory().host_reads_device()) {
+    fail_usage("dist.tables: expected replicated: rows is supported on device cpu only");
   }
   std::shared_ptr<Collectives> collectives = backend.make_collectives(*communicator);
   if (dist.reproducible && !collectives->adds_in_rank_order()) {

@@ -12,6 +12,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace ptrain {
@@ -63,8 +65,9 @@ class Ranks {
   BadSamples collect(const BadSamples& mine) const;
   /// Copies rank 0's values to every rank.
   void broadcast(std::span<double> values) const;
-  /// Copies rank 0's variables, except gradients and the parts of the state that each rank keeps, to every rank.
-  void broadcast(Variables& variables) const;
+  /// Copies rank 0's variables, except gradients, the parts of the state that each rank keeps and `divided` tables, to
+  /// every rank.
+  void broadcast(Variables& variables, const std::set<std::string>& divided) const;
   /// Throws RankFailure naming a rank whose parameters differ from rank 0's, and its host.
   void require_equal_parameters(const Variables& variables, std::int64_t step) const;
   /// Seconds that the training thread has waited for the others so far.

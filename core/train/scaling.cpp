@@ -56,7 +56,7 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
     const bool gathers = type == "all_gather_start";
     if (!gathers && type != "reduce_scatter_start") continue;
     const double ready = gathers && node.phase == Pass::update ? measured.compute_seconds : step * before / total;
-    measured.buckets.push_back({ready, count_bytes(graph, node) / 2});
+    measured.buckets.push_back({ready, count_bytes(graph, node) / 2, node.phase < Pass::backward});
   }
   return measured;
 }

@@ -14,6 +14,7 @@
 #include "core/train/input/phased_loader.h"
 #include "core/train/options_from_config.h"
 #include "core/train/plans/memory_estimate.h"
+#include "core/train/state/whole_tables.h"
 
 #include <algorithm>
 #include <array>
@@ -222,10 +223,11 @@ void Trainer::evaluate_and_keep_best() {
   if (!ok() || ranks_.signal() != 0) return;
   reach_target(result);
   if (!best_.wanted()) return;
-  if (best_.add(result) && ranks_.is_main()) {
-    const Communicator::BusyScope busy(ranks_.communicator(), "writing the best model");
-    make_folder(config_.output.dir);
-    replace_folder(best_.folder(), [this](const std::filesystem::path& folder) { write_model(folder); });
+  if (best_.add(result)) {
+    write_model("writing the best model", [this] {
+      make_folder(config_.output.dir);
+      replace_folder(best_.folder(), [this](const std::filesystem::path& folder) { write_model_files(folder); });
+    });
   }
   if (best_.out_of_patience()) end_without_patience();
 }
@@ -306,9 +308,7 @@ void Trainer::write_checkpoint(std::int64_t step) {
 }
 
 void Trainer::export_model(const std::filesystem::path& folder) {
-  if (!ranks_.is_main()) return;
-  const Communicator::BusyScope busy(ranks_.communicator(), "writing the weights");
-  write_model(folder);
+  write_model("writing the weights", [&] { write_model_files(folder); });
 }
 
 void Trainer::write_predictions() {
@@ -329,7 +329,15 @@ void Trainer::write_trace() {
   observer_.on_detail(fmt::format("trace: {}", file.string()));
 }
 
-void Trainer::write_model(const std::filesystem::path& folder) {
+void Trainer::write_model(const char* action, const std::function<void()>& write) {
+  WholeTables tables(model_, plans_.variables(), ranks_);
+  tables.gather();
+  if (!ranks_.is_main()) return;
+  const Communicator::BusyScope busy(ranks_.communicator(), action);
+  write();
+}
+
+void Trainer::write_model_files(const std::filesystem::path& folder) {
   const AveragedWeights averaged(plans_.variables());
   save_weights(folder / model_files::weights, model_, plans_.variables(), steps_done());
   write_model_document(folder, config_, model_, training_data_.info());

@@ -7,6 +7,7 @@
 #include "core/train/run_result.h"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -41,7 +42,7 @@ class Trainer {
   /// Writes the last evaluation's predictions to output.dir, if output.predictions is set; every rank calls it.
   void write_predictions();
   /// On rank 0, writes to `folder` the weights (their moving average, if there is one) under the model's public names,
-  /// and the other files for deployment (model_artifact.h).
+  /// and the other files for deployment (model_artifact.h). Every rank calls it.
   void export_model(const std::filesystem::path& folder);
 
   /// The measurements so far; valid also after train() threw.
@@ -75,7 +76,9 @@ class Trainer {
   /// Seconds of steps and evaluations, including earlier runs that this one continues.
   double seconds_of_training() const { return start_.earlier_seconds + training_clock_.seconds(); }
   void write_checkpoint(std::int64_t step);
-  void write_model(const std::filesystem::path& folder);
+  /// On rank 0, calls `write` while the variables have whole tables; every rank calls it.
+  void write_model(const char* action, const std::function<void()>& write);
+  void write_model_files(const std::filesystem::path& folder);
   /// Writes the trace of a few steps, if there is one.
   void write_trace();
   void interrupted(std::int64_t step);

@@ -98,7 +98,8 @@ const std::vector<Rule> rules = {
     {{"eval.amp", "eval.batch_size", "eval.max_samples"},
      [](const Config& c) { return c.eval.any(); },
      "eval.every_epochs"},
-    {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.shard", "dist.timeout_seconds"},
+    {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.shard", "dist.tables",
+      "dist.timeout_seconds"},
      [](const Config& c) { return c.dist.ranks > 1; },
      "dist.ranks"},
 };

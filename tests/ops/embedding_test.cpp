@@ -30,6 +30,21 @@ TEST(Embedding, MatchesReferenceWithRepeatedIds) {
   check_op(c);
 }
 
+TEST(Embedding, GivesZerosForNoRow) {
+  OpCase c;
+  c.op = std::make_shared<Embedding>();
+  c.inputs = {tensor(DType::i32, Shape{4}, {2, -1, 0, -1}), random_tensor(DType::f32, Shape{3, 19}, 1)};
+  c.reference = [](const std::vector<HostTensor>& in) {
+    std::vector<double> y(4 * 19);
+    for (std::size_t column = 0; column < 19; ++column) {
+      y[column] = in[1].values[2 * 19 + column];
+      y[2 * 19 + column] = in[1].values[column];
+    }
+    return std::vector<std::vector<double>>{y};
+  };
+  check_op(c);
+}
+
 /// Over 2 sequences of 4 tokens, whose positions begin at a row.
 void check_bert_embedding(double first) {
   OpCase c;

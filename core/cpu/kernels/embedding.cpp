@@ -50,7 +50,12 @@ class EmbeddingKernel final : public Kernel {
     auto* y = static_cast<float*>(args.outputs[0]);
     parallel_for(tokens_, 16, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t t = begin; t < end; ++t) {
-        std::memcpy(y + t * width_, table + ids[t] * width_, static_cast<std::size_t>(width_) * sizeof(float));
+        const auto bytes = static_cast<std::size_t>(width_) * sizeof(float);
+        if (ids[t] < 0) {
+          std::memset(y + t * width_, 0, bytes);
+        } else {
+          std::memcpy(y + t * width_, table + ids[t] * width_, bytes);
+        }
       }
     });
   }

@@ -28,7 +28,8 @@ struct Tokens {
 __global__ void __launch_bounds__(block_threads)
     look_up_kernel(Tokens tokens, const std::int32_t* ids, const float* table, float* y) {
   for (std::int64_t i = grid_thread(); i < tokens.count * tokens.width; i += grid_threads()) {
-    y[i] = table[ids[i / tokens.width] * tokens.width + i % tokens.width];
+    const std::int64_t row = ids[i / tokens.width];
+    y[i] = row < 0 ? 0.0f : table[row * tokens.width + i % tokens.width];
   }
 }
 

@@ -11,6 +11,7 @@ class EmbeddingBag final : public Op {
  public:
   enum Input { ids, table };
   explicit EmbeddingBag(TableGradient gradient = TableGradient::dense) : gradient_(gradient) {}
+  TableGradient table_gradient() const { return gradient_; }
 
   std::string_view type() const override { return "embedding_bag"; }
   std::string attributes() const override { return gradient_ == TableGradient::sparse ? "sparse" : ""; }

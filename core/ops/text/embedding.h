@@ -6,11 +6,12 @@
 
 namespace ptrain {
 
-/// inputs: ids i32 [...]; table [V, H].  outputs: y [..., H].
+/// inputs: ids i32 [...]; table [V, H].  outputs: y [..., H]; zeros for id -1, which has no gradient.
 class Embedding final : public Op {
  public:
   enum Input { ids, table };
   explicit Embedding(TableGradient gradient = TableGradient::dense) : gradient_(gradient) {}
+  TableGradient table_gradient() const { return gradient_; }
 
   std::string_view type() const override { return "embedding"; }
   std::string attributes() const override { return gradient_ == TableGradient::sparse ? "sparse" : ""; }

@@ -93,8 +93,8 @@ PlanSet::Shapes TrainingPlans::evaluation_shapes() {
   PlanSet::Shapes shapes;
   shapes.planned = [this](const Bucket& batch) { return model_.bucket_for(batch, Mode::evaluation); };
   shapes.build = [this](const Bucket& bucket) {
-    return build_inference_graph(build_with_losses(model_, task(), bucket, Mode::evaluation).graph, options_.evaluation)
-        .graph;
+    const Graph forward = build_with_losses(model_, task(), bucket, Mode::evaluation).graph;
+    return build_evaluation_graph(forward, options_.evaluation).graph;
   };
   return shapes;
 }

@@ -5,6 +5,7 @@
 #include "core/config/text.h"
 #include "core/io/checkpoint.h"
 #include "core/train/state/snapshot.h"
+#include "core/train/state/whole_tables.h"
 
 #include <fmt/format.h>
 
@@ -137,8 +138,10 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   return start;
 }
 
-void Checkpoints::write(const Variables& variables, const TrainingState& state) {
+void Checkpoints::write(Variables& variables, const TrainingState& state) {
   ranks_.require_equal_parameters(variables, state.step);
+  WholeTables tables(model_, variables, ranks_);
+  tables.gather();
   const WholeState sharded = gather_shards(variables, ranks_, make_shard(config_.dist, ranks_));
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");

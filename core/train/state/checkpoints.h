@@ -59,7 +59,7 @@ class Checkpoints {
   StartingPoint restore(Variables& variables, TrainObserver& observer) const;
   /// Writes a checkpoint; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
   /// rank 0's, Error{failed} on I/O.
-  void write(const Variables& variables, const TrainingState& state);
+  void write(Variables& variables, const TrainingState& state);
 
   /// The last one written; empty: none, or not rank 0.
   const std::string& last() const { return last_; }

@@ -90,6 +90,41 @@ class Clicks(ProgramTest):
         for own, expected in zip(self.losses("parts"), self.losses("whole"), strict=True):
             self.assertAlmostEqual(own, expected, delta=2e-4)
 
+    def test_ranks_divide_tables(self):
+        three = ("-o", "dist.ranks=3", "-o", "data.batch_size=20", "-o", "threads=3", "-o", "train.steps=20")
+        reports = {}
+        for tables in ("replicated", "rows"):
+            trained = self.train(tables, *three, "-o", f"dist.tables={tables}", "-o", "output.predictions=true")
+            self.assertEqual(trained.returncode, 0, trained.stderr)
+            reports[tables] = self.report(tables)
+        self.assertEqual(self.losses("rows"), self.losses("replicated"))
+        for file in ("model.safetensors", "predictions.jsonl"):
+            self.assertEqual((self.folder / "rows" / file).read_bytes(), (self.folder / "replicated" / file).read_bytes())
+        memory = {tables: report["memory"]["optimizer_bytes"] for tables, report in reports.items()}
+        self.assertEqual(memory["replicated"] - memory["rows"], 2 * (5000 - 1667) * (9 + 1) * 4, "moments of other ranks' rows")
+        answer = run("infer", self.folder / "rows", self.folder / "dev.tsv", "--progress", "none")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        for tables in ("replicated", "rows"):
+            resumed = self.train(tables, "-o", "train.steps=25", "--resume", "auto")
+            self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        whole, shared = ((self.folder / tables / "model.safetensors").read_bytes() for tables in ("replicated", "rows"))
+        self.assertEqual(whole, shared)
+
+    def test_divided_tables_are_in_estimates(self):
+        def estimate(*options):
+            made = run("estimate", self.config, "-o", "model.hash_buckets=300000", "-o", "dist.ranks=4", *options, "--json")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            return json.loads(made.stdout)
+
+        divided = ("-o", "dist.tables=rows")
+        saved = estimate()["memory"]["variable_bytes"] - estimate(*divided)["memory"]["variable_bytes"]
+        tables = 3 * 300000 * (9 + 1) * 4  # with two moments
+        self.assertTrue(0.7 * tables < saved < 0.75 * tables, saved)
+        scaling = ("--device", "h100", "--ranks", "4", "--links", ROOT / "configs/links/ethernet_100g.yaml")
+        whole, rows = (estimate(*scaling, *options)["scaling"][0] for options in ((), divided))
+        self.assertGreater(rows["exchange_ms"], whole["exchange_ms"])
+        self.assertGreater(rows["exposed_ms"], whole["exposed_ms"])
+
     def test_bad_lines_are_passed_over_or_named(self):
         self.damage(7, "1\tonly\tthree")
         passed = self.train("passed", "-o", "train.steps=63", "-o", "eval.every_epochs=0")

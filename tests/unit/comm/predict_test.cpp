@@ -64,6 +64,16 @@ TEST(Predict, WhatComesAfterBackwardIsExposed) {
   EXPECT_NEAR(exposed.efficiency, 0.11 / 0.14, 1e-9);
 }
 
+TEST(Predict, ComputingWaitsForWhatBlocksIt) {
+  const Links links{2, {0, 1e9}, slow};
+  const ScaledStep alone = estimate_scaled_step(get_step({{0, 5e6, true}, {0.01, 10e6, true}}), links, 2);
+  EXPECT_NEAR(alone.exposed_seconds, 0.015, 1e-9);
+  // What is ready after it comes later by as much, and so ends as long after backward as it would have.
+  const ScaledStep both = estimate_scaled_step(get_step({{0.01, 10e6, true}, {0.09, 20e6}}), links, 2);
+  EXPECT_NEAR(both.exposed_seconds, 0.01 + 0.01, 1e-9);
+  EXPECT_NEAR(both.step_seconds, 0.13, 1e-9);
+}
+
 TEST(Predict, NoiseMakesManyRanksWaitForTheSlowest) {
   MeasuredStep measured = get_step({});
   measured.stdev_seconds = 1e-3;

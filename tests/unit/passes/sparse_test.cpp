@@ -149,6 +149,31 @@ TEST(SparseTables, HaveGradientsOfAllRanks) {
   }
 }
 
+TEST(SparseTables, MayBeDividedAmongRanks) {
+  constexpr int ranks = 4;
+  PipelineOptions options = adamw();
+  options.distribution = DistributionOptions{.rank = 1, .world_size = ranks};
+  options.distribution->tables = RowShard{1, ranks};
+  const Graph graph = trained(1001, options);
+  for (const auto& [table, width] :
+       {std::pair("wide.words.weight", std::int64_t{1}), std::pair("deep.words.weight", embedding)}) {
+    const TensorDesc own{DType::f32, Shape{251, width}};
+    EXPECT_EQ(graph.desc(graph.find_value(table)), own);
+    EXPECT_EQ(graph.desc(graph.find_value(std::string(flat::table) + table)), own);
+    EXPECT_EQ(graph.desc(graph.find_value(fmt::format("{}.{}", flat::moment2, table))), own);
+  }
+  EXPECT_EQ(node_types(graph)["reduce_scatter_start"], 2) << "a look-up of each table";
+  EXPECT_EQ(node_types(graph)["all_gather_start"], 3) << "ids once, and the gradients of both look-ups";
+  for (const Node* update : row_updates(graph)) {
+    const Value& numbers = graph.value(update->inputs[SparseUpdate::rows]);
+    EXPECT_EQ(graph.node(numbers.producer).op->type(), "local_rows");
+    EXPECT_EQ(numbers.desc.shape[0], ranks * batch * words) << "the norm is of all rows";
+  }
+  const Graph evaluation = build_evaluation_graph(forward(1001), options).graph;
+  EXPECT_EQ(evaluation.desc(evaluation.find_value("deep.words.weight")).shape[0], 251);
+  EXPECT_EQ(node_types(evaluation)["reduce_scatter_start"], 2);
+}
+
 TEST(SparseTables, AreReadOnce) {
   Graph graph;
   const ValueId ids = graph.add_input("ids", {DType::i32, Shape{4, 2}});
