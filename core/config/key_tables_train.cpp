@@ -296,8 +296,10 @@ std::vector<Key> method_keys() {
       resize_key("finetune", &ResizeConfig::finetune, "fraction of the training at data.image_size, at the end")
           .at_least(0)
           .below(1),
-      train_key("multi_scale", &TrainConfig::multi_scale,
-                "image sizes in px of multi-scale training: each step draws one; empty: data.image_size")
+      train_key(
+          "multi_scale", &TrainConfig::multi_scale,
+          "image sizes in px of multi-scale training: each step draws one; of boxes, sizes higher than wide are for "
+          "images that are, if there are others too; empty: data.image_size")
           .between(8, 4096),
       train_key("mixup", &TrainConfig::mixup,
                 "mixup: alpha of Beta(alpha, alpha) for the mixing weight of image pairs (Zhang et al. 2018); 0: off")

@@ -35,6 +35,12 @@ inline bool learns(const std::vector<std::string>& targets, std::string_view tar
 /// resized to fit into it and padded at the right and the bottom (data/image/framing.h).
 enum class ImageFraming { crop, pad };
 
+/// The form of an image: higher than wide, or not.
+enum class ImageAspect { wide, tall };
+inline ImageAspect get_aspect(std::int64_t height, std::int64_t width) {
+  return height > width ? ImageAspect::tall : ImageAspect::wide;
+}
+
 /// Features of a video's frame, as in YouTube-8M: of its picture and of its sound.
 inline constexpr std::int64_t rgb_features_per_frame = 1024, audio_features_per_frame = 128;
 
@@ -162,6 +168,8 @@ class Dataset {
   virtual void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const = 0;
   /// A sample's class, 0 <= label < classes; 0 for tasks without classes. Thread-safe.
   virtual std::int32_t label(std::int64_t index) const = 0;
+  /// The form of its image; wide where that is not known before it is decoded. Thread-safe.
+  virtual ImageAspect aspect(std::int64_t) const { return ImageAspect::wide; }
   /// Thread-safe. Empty for samples generated from random numbers.
   virtual SampleOrigin origin(std::int64_t) const { return {}; }
   /// Counts unknown tokens of texts, in at most ten thousand samples spread over the data set; none for other data.

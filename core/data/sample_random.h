@@ -20,7 +20,8 @@ enum class DataStream : std::uint32_t {
   balance = 0xDA7A0008u,
   frames = 0xDA7A0009u,
   size = 0xDA7A000Au,
-  negatives = 0xDA7A000Bu
+  negatives = 0xDA7A000Bu,
+  groups = 0xDA7A000Cu
 };
 
 /// Consecutive draws from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would reuse the

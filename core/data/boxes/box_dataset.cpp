@@ -45,6 +45,10 @@ class BoxDataset final : public Dataset {
 
   std::int64_t size() const override { return static_cast<std::int64_t>(images_.size()); }
   std::int32_t label(std::int64_t) const override { return 0; }
+  ImageAspect aspect(std::int64_t index) const override {
+    const AnnotatedImage& image = images_[static_cast<std::size_t>(index)];
+    return get_aspect(image.height, image.width);
+  }
 
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
     std::vector<TensorSpec> all = input_tensors(info_, form.size);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 namespace ptrain {
 namespace {
@@ -17,11 +18,18 @@ std::int64_t spaced(std::int64_t position, const Dataset& dataset, const LoaderO
   return part ? position * dataset.size() / options.samples : position;
 }
 
-/// The same on every rank, and for all batches of a step.
-ImageSize draw_size(const LoaderOptions& options, std::int64_t epoch, std::int64_t index) {
+/// Of `sizes`; the same on every rank, and for all batches of a step.
+ImageSize draw_size(const std::vector<ImageSize>& sizes, const LoaderOptions& options, std::int64_t epoch,
+                    std::int64_t index) {
   SampleRandom random(options.seed, static_cast<std::uint64_t>(epoch), index / options.batches_per_step,
                       DataStream::size);
-  return options.sizes[static_cast<std::size_t>(random.below(static_cast<int>(options.sizes.size())))];
+  return sizes[static_cast<std::size_t>(random.below(static_cast<int>(sizes.size())))];
+}
+
+DrawnSample draw_sample(const BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options,
+                        std::int64_t position) {
+  if (slot.grouped_order) return (*slot.grouped_order)[position];
+  return slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
 }
 
 /// Augmentations applied after the data set's own; the same for all frames of a clip.
@@ -42,6 +50,13 @@ void change_images(std::span<std::uint8_t> pixels, ImageSize size, const Dataset
 
 }  // namespace
 
+std::vector<ImageSize> select_sizes(const std::vector<ImageSize>& sizes, ImageAspect aspect) {
+  std::vector<ImageSize> selected;
+  std::ranges::copy_if(sizes, std::back_inserter(selected),
+                       [&](ImageSize size) { return get_aspect(size.height, size.width) == aspect; });
+  return selected;
+}
+
 void allocate(BatchSlot& slot, const Dataset& dataset, const ImageForm& form, std::int64_t rows) {
   slot.batch = Batch(dataset.tensors(form), rows);
   slot.batch.sample_indices.resize(static_cast<std::size_t>(rows));
@@ -50,10 +65,12 @@ void allocate(BatchSlot& slot, const Dataset& dataset, const ImageForm& form, st
 }
 
 void prepare(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch,
-             std::int64_t index) {
+             std::int64_t index, std::int64_t position) {
   if (!options.sizes.empty()) {
     ImageForm form = options.images;
-    form.size = draw_size(options, epoch, index);
+    const auto sizes =
+        slot.grouped_order ? select_sizes(options.sizes, slot.grouped_order->aspect(position)) : options.sizes;
+    form.size = draw_size(sizes, options, epoch, index);
     if (find_image_size(slot.batch) != form.size) allocate(slot, dataset, form, options.batch_size);
   }
   slot.batch.epoch = epoch;
@@ -69,7 +86,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
   const ImageSize size = find_image_size(batch);
   const SampleRow out(batch, row, {size, options.images.smallest_crop});
   try {
-    auto [index, repeat] = slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
+    auto [index, repeat] = draw_sample(slot, dataset, options, position);
     const std::uint64_t draws = static_cast<std::uint64_t>(batch.epoch) ^ repeat << 40;  // differs between epochs
     for (;;) {
       try {

@@ -22,18 +22,23 @@ struct BadRow {
 
 struct BatchSlot {
   Batch batch;
-  std::optional<EpochOrder> order;            // empty for sequential
+  std::optional<EpochOrder> order;            // empty for sequential, and where there is the next one
+  std::optional<GroupedOrder> grouped_order;  // where steps have images of one form
   std::vector<std::vector<BadRow>> bad_rows;  // per row, almost always empty
   std::vector<std::exception_ptr> errors;     // per row
   std::int64_t rows_left = 0;                 // not yet filled; guarded by the loader's mutex
 };
 
+/// The sizes of that form.
+std::vector<ImageSize> select_sizes(const std::vector<ImageSize>& sizes, ImageAspect aspect);
+
 /// Makes the slot's batch, for samples of `dataset` with images of `form`.
 void allocate(BatchSlot& slot, const Dataset& dataset, const ImageForm& form, std::int64_t rows);
 
-/// Makes the slot ready for batch `index` of `epoch`, whose images may have another size than those before it.
+/// Makes the slot, which has its order, ready for batch `index` of `epoch` from `position` of the order on. Its images
+/// may have another size than those before it.
 void prepare(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch,
-             std::int64_t index);
+             std::int64_t index, std::int64_t position);
 
 /// Loads row `row` from `position` of the epoch's order. Stores errors in the slot; does not throw.
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,

@@ -40,6 +40,12 @@ void check(const Dataset& dataset, const LoaderOptions& options) {
   }
 }
 
+/// Whether steps are to have images of one form: sizes of both forms are drawn.
+bool groups_images(const LoaderOptions& options) {
+  return options.order == SampleOrder::shuffled && !select_sizes(options.sizes, ImageAspect::wide).empty() &&
+         !select_sizes(options.sizes, ImageAspect::tall).empty();
+}
+
 /// Rows that a worker claims at once: few, so that all workers fill the first batch together.
 std::int64_t claim_size(const LoaderOptions& options) {
   return std::clamp<std::int64_t>(options.batch_size / (4 * std::max(1, options.workers)), 1, 32);
@@ -58,6 +64,7 @@ struct Loader::State {
       if (options.make_decoder) scratch.decoder = options.make_decoder();
     }
     if (options.order == SampleOrder::balanced) classes = samples_by_class(dataset);
+    if (groups_images(options)) groups = group_by_aspect(dataset);
   }
 
   ~State() {
@@ -79,11 +86,20 @@ struct Loader::State {
 
   void start(std::int64_t sequence) {
     BatchSlot& target = slot(sequence);
-    prepare(target, dataset, options, sequence / plan.batches_per_epoch(), sequence % plan.batches_per_epoch());
+    const std::int64_t epoch = sequence / plan.batches_per_epoch(), index = sequence % plan.batches_per_epoch();
+    set_order(target, static_cast<std::uint64_t>(epoch));
+    prepare(target, dataset, options, epoch, index, plan.begin(index));
     target.rows_left = count_rows(sequence);
+  }
+  void set_order(BatchSlot& target, std::uint64_t epoch) const {
     target.order.reset();
-    if (options.order != SampleOrder::sequential) {
-      target.order.emplace(options.seed, static_cast<std::uint64_t>(target.batch.epoch), dataset.size(),
+    target.grouped_order.reset();
+    if (options.order == SampleOrder::sequential) return;
+    if (!groups.wide.empty() && !groups.tall.empty()) {
+      target.grouped_order.emplace(options.seed, epoch, groups,
+                                   options.batch_size * options.world_size * options.batches_per_step);
+    } else {
+      target.order.emplace(options.seed, epoch, dataset.size(),
                            options.order == SampleOrder::balanced ? &classes : nullptr);
     }
   }
@@ -105,6 +121,7 @@ struct Loader::State {
   const EpochLayout plan;
   const std::int64_t claim;
   ClassSamples classes;  // balanced: the samples to draw from
+  ImageGroups groups;    // where steps are to have images of one form
   std::vector<BatchSlot> slots;
   std::vector<Scratch> scratches;  // of the workers, or of the caller if there are none
   std::vector<std::thread> threads;

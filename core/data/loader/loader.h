@@ -34,7 +34,9 @@ struct LoaderOptions {
   std::int64_t epochs = 0;           // number of epochs; 0: unlimited
   std::int64_t samples = 0;          // sequential: this many, evenly spaced over the data set; 0: all
   ImageForm images = {};
-  std::vector<ImageSize> sizes = {};  // of images, one drawn for the batches of a step; empty: images.size
+  /// Of images, one drawn for the batches of a step; empty: images.size. Shuffled, sizes that are higher than wide are
+  /// for images that are, if there are others too (epoch_order.h).
+  std::vector<ImageSize> sizes = {};
   std::int64_t batches_per_step = 1;
   MakeImageDecoder make_decoder = {};        // one decoder per worker; empty: the host decodes
   std::function<void(Batch&)> collate = {};  // computes targets that samples do not store

@@ -199,6 +199,92 @@ TEST(Loader, DrawsTheSizeOfAStepsImagesAlikeForWorkersRanksAndMicroBatches) {
   for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], expected[i / 2]) << i;
 }
 
+/// Every third image is higher than wide.
+class TwoAspectsDataset final : public CountingDataset {
+ public:
+  using CountingDataset::CountingDataset;
+  ImageAspect aspect(std::int64_t index) const override {
+    return index % 3 == 0 ? ImageAspect::tall : ImageAspect::wide;
+  }
+};
+
+const std::vector<ImageSize> two_aspects{ImageSize(2, 4), ImageSize(4, 2)};
+
+TEST(GroupedSteps, HaveImagesAndASizeOfOneForm) {
+  constexpr int epochs = 30, steps = 8;
+  const TwoAspectsDataset data(64);
+  Loader loader(data, {.batch_size = 8, .workers = 2, .seed = 5, .sizes = two_aspects});
+  int tall_steps = 0;
+  std::set<std::int64_t> tall_samples;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    std::map<std::int64_t, int> times;
+    int of_epoch = 0;
+    for (int step = 0; step < steps; ++step) {
+      const Batch& batch = loader.next();
+      const ImageSize size = find_image_size(batch);
+      const ImageAspect form = get_aspect(size.height, size.width);
+      of_epoch += form == ImageAspect::tall ? 1 : 0;
+      for (const std::int64_t index : batch.sample_indices) {
+        EXPECT_EQ(data.aspect(index), form) << index;
+        ++times[index];
+        if (form == ImageAspect::tall) tall_samples.insert(index);
+      }
+    }
+    EXPECT_TRUE(of_epoch == 2 || of_epoch == 3) << of_epoch << " of 8 for 22 of 64 images";
+    const auto repeated = std::ranges::count_if(times, [](const auto& entry) { return entry.second > 1; });
+    EXPECT_LE(repeated, 8) << "fewer than two steps'";
+    tall_steps += of_epoch;
+  }
+  EXPECT_NEAR(tall_steps, epochs * steps * 22.0 / 64, 8);
+  EXPECT_EQ(tall_samples.size(), 22U) << "each epoch has others";
+}
+
+TEST(GroupedSteps, AreTheSameForRanksMicroBatchesAndAfterAResume) {
+  const TwoAspectsDataset data(64);
+  LoaderOptions options{.batch_size = 8, .workers = 0, .seed = 5, .sizes = two_aspects};
+  Loader whole(data, options);
+  std::vector<std::int64_t> all;
+  for (int i = 0; i < 16; ++i) {
+    const std::vector<std::int64_t>& drawn = whole.next().sample_indices;
+    all.insert(all.end(), drawn.begin(), drawn.end());
+  }
+  options.batch_size = 4;
+  options.batches_per_step = 2;
+  Loader halves(data, options);
+  options.batches_per_step = 1;
+  options.world_size = 2;
+  Loader first(data, options);
+  options.rank = 1;
+  options.workers = 2;
+  Loader second(data, options);
+  second.seek(1, 0);
+  for (std::size_t half = 0; half < 32; ++half) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(4 * half);
+    const std::vector<std::int64_t> expected(begin, begin + 4);
+    EXPECT_EQ(halves.next().sample_indices, expected) << half;
+    if (half % 2 == 0) {
+      EXPECT_EQ(first.next().sample_indices, expected) << half;
+    } else if (half > 16) {
+      EXPECT_EQ(second.next().sample_indices, expected) << half;
+    }
+  }
+}
+
+TEST(GroupedSteps, AreLeftToImagesAndSizesOfBothForms) {
+  const CountingDataset wide(64);
+  Loader one_form(wide, {.batch_size = 8, .workers = 0, .seed = 5, .sizes = two_aspects});
+  const std::vector<int> heights = sides(one_form, 16);
+  EXPECT_EQ(std::set<int>(heights.begin(), heights.end()), (std::set<int>{2, 4})) << "drawn for any image";
+  const TwoAspectsDataset both(64);
+  Loader one_size(both, {.batch_size = 8, .workers = 0, .seed = 5, .sizes = {ImageSize(2, 4)}});
+  std::set<std::int64_t> drawn;
+  for (int i = 0; i < 8; ++i) {
+    const std::vector<std::int64_t>& indices = one_size.next().sample_indices;
+    drawn.insert(indices.begin(), indices.end());
+  }
+  EXPECT_EQ(drawn.size(), 64U) << "every sample once";
+}
+
 TEST(Loader, SeekContinuesAsIfItHadReadUpToThere) {
   const CountingDataset data(64);
   Loader straight(data, {.batch_size = 8, .workers = 2, .seed = 9});

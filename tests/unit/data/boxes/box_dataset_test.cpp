@@ -58,11 +58,13 @@ std::string voc_object(const std::string& name, const std::string& corners, bool
   return xml + "</bndbox></object>";
 }
 
-void add_voc(const fs::path& root, const std::string& name, const std::string& objects) {
-  write_bitmap(root / "JPEGImages" / (name + ".bmp"), 20, 10);
-  write(root / "Annotations" / (name + ".xml"), "<annotation><filename>" + name +
-                                                    ".bmp</filename><size><width>20</width><height>10</height></size>" +
-                                                    objects + "</annotation>");
+void add_voc(const fs::path& root, const std::string& name, const std::string& objects, int width = 20,
+             int height = 10) {
+  write_bitmap(root / "JPEGImages" / (name + ".bmp"), width, height);
+  write(root / "Annotations" / (name + ".xml"),
+        fmt::format("<annotation><filename>{}.bmp</filename><size><width>{}</width><height>{}</height></size>{}"
+                    "</annotation>",
+                    name, width, height, objects));
 }
 
 DataSettings settings(const std::string& source, const fs::path& root) {
@@ -129,6 +131,20 @@ TEST_F(Voc, FitsImagesIntoTheInputAndPadsThem) {
   EXPECT_NEAR(red(4, 31), 19, 1);
   EXPECT_EQ(red(16, 0), 124) << "ImageNet's mean";
   EXPECT_EQ(red(31, 31), 124);
+}
+
+TEST_F(Voc, TrainsOnBatchesOfOneFormOfImages) {
+  add_voc(root_, "c", voc_object("cat", "1 1 8 18"), 10, 20);
+  const auto data = open_dataset(settings("voc", root_), Split::train);
+  EXPECT_EQ(data->aspect(0), ImageAspect::wide);
+  EXPECT_EQ(data->aspect(1), ImageAspect::tall);
+  LoaderOptions options{.batch_size = 1, .workers = 0, .sizes = {ImageSize(16, 32), ImageSize(32, 16)}};
+  Loader loader(*data, options);
+  for (int i = 0; i < 8; ++i) {
+    const Batch& batch = loader.next();
+    const FramePlacement place = read_placement(batch.at(tensor_names::placements).row<float>(0));
+    EXPECT_EQ(place.resized, find_image_size(batch)) << "nothing is padded";
+  }
 }
 
 TEST_F(Voc, MirrorsHalfOfTheImages) {
