@@ -91,14 +91,18 @@ PipelineResult build_evaluation_graph(const Graph& forward, const PipelineOption
 DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::string>& outputs,
                                    const PipelineOptions& options) {
   check("model", forward, options);
-  FoldedGraph deployed{keep_outputs(forward, outputs), {}};
+  DeployedGraph deployed{keep_outputs(forward, outputs), {}, {}, {}};
   check("keep_outputs", deployed.graph, options);
   if (options.fusion != Fusion::off) {
     deployed.graph = fuse(deployed.graph);
     check("fuse", deployed.graph, options);
-    deployed = fold_batch_norms(deployed.graph);
-    check("fold_batch_norms", deployed.graph, options);
-    deployed.graph = keep_outputs(fuse_epilogues(deployed.graph), outputs);
+    FoldedGraph folded = fold_batch_norms(deployed.graph);
+    check("fold_batch_norms", folded.graph, options);
+    MergedGraph merged = merge_convolutions(folded.graph);
+    check("merge_convolutions", merged.graph, options);
+    deployed.folded = std::move(folded.norms);
+    deployed.merged = std::move(merged.convolutions);
+    deployed.graph = keep_outputs(fuse_epilogues(merged.graph), outputs);
     check("fuse_epilogues", deployed.graph, options);
   }
   if (options.quantization) {
@@ -114,7 +118,7 @@ DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::
     amp.graph = fuse_pointwise(amp.graph);
     check("fuse_pointwise", amp.graph, options);
   }
-  return {std::move(amp.graph), amp.summary, std::move(deployed.norms)};
+  return {std::move(amp.graph), amp.summary, std::move(deployed.folded), std::move(deployed.merged)};
 }
 
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options) {

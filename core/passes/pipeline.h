@@ -7,6 +7,7 @@
 #include "core/passes/fuse_convolutions.h"
 #include "core/passes/fuse_epilogues.h"
 #include "core/passes/grad_allreduce.h"
+#include "core/passes/merge_convolutions.h"
 #include "core/passes/optimizer.h"
 #include "core/passes/quantize_layers.h"
 
@@ -58,11 +59,12 @@ struct DeployedGraph {
   Graph graph;
   AmpSummary amp;
   std::vector<FoldedNorm> folded;
+  std::vector<MergedConvolution> merged;  // of parameters of the model and of folded ones
 };
 
 /// From an evaluation graph: `outputs` and what they depend on, without loss and labels; batch norms folded into
-/// convolutions, activations and residuals fused into the ops before them; with a quantization, its layers in 8 bits;
-/// with block_weights, weights in these formats. Throws as quantize_layers does.
+/// convolutions, parallel convolutions merged, activations and residuals fused into the ops before them; with a
+/// quantization, its layers in 8 bits; with block_weights, weights in these formats. Throws as quantize_layers does.
 DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::string>& outputs,
                                    const PipelineOptions& options);
 

@@ -54,16 +54,54 @@ void write(Variables& variables, const std::string& name, std::span<const float>
   variables.write(name, values.data(), values.size_bytes());
 }
 
-void write_folded(const FoldedNorm& norm, const Variables& from, Variables& to) {
-  std::vector<float> filters = from.read_f32(norm.filters);
-  const std::vector<float> gamma = from.read_f32(norm.gamma), beta = from.read_f32(norm.beta),
-                           mean = from.read_f32(norm.mean), variance = from.read_f32(norm.variance);
-  std::vector<float> before;
-  if (!norm.bias.empty()) before = from.read_f32(norm.bias);
-  const std::vector<float> bias = fold_norm({gamma, beta, mean, variance, norm.epsilon, before}, filters);
-  write(to, norm.folded_filters, filters);
-  write(to, norm.folded_bias, bias);
-}
+/// Computes the parameters of convolutions from the model's.
+class ConvolutionWriter {
+ public:
+  ConvolutionWriter(const Variables& from, Variables& to) : from_(from), to_(to) {}
+
+  void fold(const FoldedNorm& norm) {
+    std::vector<float> filters = from_.read_f32(norm.filters);
+    const std::vector<float> gamma = from_.read_f32(norm.gamma), beta = from_.read_f32(norm.beta),
+                             mean = from_.read_f32(norm.mean), variance = from_.read_f32(norm.variance);
+    std::vector<float> before;
+    if (!norm.bias.empty()) before = from_.read_f32(norm.bias);
+    std::vector<float> bias = fold_norm({gamma, beta, mean, variance, norm.epsilon, before}, filters);
+    put(norm.folded_filters, std::move(filters));
+    put(norm.folded_bias, std::move(bias));
+  }
+
+  void merge(const MergedConvolution& merged) {
+    const Shape& shape = merged.parts.front().shape;
+    std::vector<float> filters(static_cast<std::size_t>(shape.count())), bias(static_cast<std::size_t>(shape[0]));
+    for (const MergedConvolution::Part& part : merged.parts) {
+      const std::vector<float> own_filters = take(part.filters);
+      const std::vector<float> own_bias = part.bias.empty() ? std::vector<float>() : take(part.bias);
+      const float scale = part.scale.empty() ? 1 : from_.read_f32(part.scale).front();
+      add_convolution({own_filters, own_bias, scale}, part.shape, shape, filters, bias);
+    }
+    put(merged.filters, std::move(filters));
+    put(merged.bias, std::move(bias));
+  }
+
+  void finish() const { invariant(parts_.empty(), "a folded convolution is in no deployed graph"); }
+
+ private:
+  void put(const std::string& name, std::vector<float> values) {
+    if (to_.contains(name)) {
+      write(to_, name, values);
+    } else {
+      parts_[name] = std::move(values);
+    }
+  }
+  std::vector<float> take(const std::string& name) {
+    if (auto part = parts_.extract(name)) return std::move(part.mapped());
+    return from_.read_f32(name);
+  }
+
+  const Variables& from_;
+  Variables& to_;
+  std::map<std::string, std::vector<float>> parts_;  // of convolutions that are still to be merged
+};
 
 void require_sound(std::span<const float> values, const std::string& file, const std::string& name) {
   const bool scales = name.ends_with(weight_scale_name(""));
@@ -74,8 +112,12 @@ void require_sound(std::span<const float> values, const std::string& file, const
 }
 
 /// Fills the deployed graph's variables from the model's.
-void write_deployed(std::span<const FoldedNorm> folded, const Variables& from, Variables& to) {
-  for (const FoldedNorm& norm : folded) write_folded(norm, from, to);
+void write_deployed(std::span<const FoldedNorm> folded, std::span<const MergedConvolution> merged,
+                    const Variables& from, Variables& to) {
+  ConvolutionWriter convolutions(from, to);
+  for (const FoldedNorm& norm : folded) convolutions.fold(norm);
+  for (const MergedConvolution& convolution : merged) convolutions.merge(convolution);
+  convolutions.finish();
   std::vector<std::byte> storage;
   for (const auto& [name, entry] : to.entries()) {
     if (from.contains(name)) {
@@ -163,7 +205,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   if (scheme_) {
     read_quantized(weights.file, variables_);
   } else {
-    write_deployed(folded_, read_weights(backend.memory(), model, weights, variables_), variables_);
+    write_deployed(folded_, merged_, read_weights(backend.memory(), model, weights, variables_), variables_);
   }
   finish();
 }
@@ -171,7 +213,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
 DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& task, const Variables& trained,
                              const DeployOptions& options)
     : DeployedModel(backend, model, task, std::optional<QuantizationScheme>(), options) {
-  write_deployed(folded_, trained, variables_);
+  write_deployed(folded_, merged_, trained, variables_);
   finish();
 }
 
@@ -256,6 +298,7 @@ Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
   output_names_ = names_of_outputs(forward);
   DeployedGraph deployed = build_deployed_graph(forward, output_names_, options);
   folded_ = std::move(deployed.folded);
+  merged_ = std::move(deployed.merged);
   for (const std::string& name : options_.readable) {
     deployed.graph.set_output(name, deployed.graph.find_value(name));
   }

@@ -86,6 +86,7 @@ class DeployedModel {
   std::optional<QuantizationScheme> scheme_;
   DeployOptions options_;
   std::vector<FoldedNorm> folded_;
+  std::vector<MergedConvolution> merged_;
   Variables variables_;
   ConstantStore constants_;                                 // weights in the layouts of the plans' kernels
   std::map<std::pair<Mode, std::int64_t>, PlanSet> plans_;  // by number of rows

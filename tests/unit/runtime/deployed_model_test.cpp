@@ -9,6 +9,7 @@
 #include "models/model_registry.h"
 #include "models/text/gpt2.h"
 #include "models/vision/convnext.h"
+#include "models/vision/pp_yoloe.h"
 #include "models/vision/vision_transformer.h"
 #include "tests/disturbed_weights.h"
 #include "tests/small_models.h"
@@ -53,8 +54,8 @@ Batch text_batch(std::int64_t length, std::uint64_t seed) {
 
 class Deployment : public ::testing::Test {
  protected:
-  /// The logits of the evaluation graph, whose weights are written to file_.
-  std::vector<float> evaluated(const Model& model, const Batch& batch) {
+  /// An output of the evaluation graph, whose weights are written to file_.
+  std::vector<float> evaluated(const Model& model, const Batch& batch, const char* output = tensor_names::logits) {
     Variables variables(backend_->memory());
     PlanOptions options;
     options.kernels.exhaustive_search = false;
@@ -66,7 +67,7 @@ class Deployment : public ::testing::Test {
     plan.bind(memory);
     feed(plan, batch);
     plan.run(Pass::forward, Pass::forward);
-    return get_floats(read_outputs(plan, {tensor_names::logits}).at(tensor_names::logits));
+    return get_floats(read_outputs(plan, {output}).at(output));
   }
 
   std::vector<float> deployed(const Model& model, const Batch& batch, std::int64_t length, AmpLevel level,
@@ -118,6 +119,25 @@ TEST_F(Deployment, ResNetsAnswerAsInEvaluation) {
     expect_same(deployed(*model, batch, 0, AmpLevel::O0), expected, 1e-4);
     if (depth == 18) expect_same(deployed(*model, batch, 0, AmpLevel::O0, true), expected, 1e-4);
   }
+}
+
+TEST_F(Deployment, MergedConvolutionsAnswerAsInEvaluation) {
+  constexpr std::int64_t size = 64;
+  PpYoloeSpec spec;
+  spec.classes = 3;
+  spec.image_size = size;
+  const auto model = make_pp_yoloe(spec);
+  const Batch batch = image_batch(size, 17);
+  const std::vector<float> expected = evaluated(*model, batch, tensor_names::class_logits);
+  const std::unique_ptr<Task> task = testing::get_task(*model);
+  DeployOptions options;
+  options.batch_size = rows;
+  options.kernels.exhaustive_search = false;
+  options.readable = {"yolo_head.logits"};
+  DeployedModel ready(*backend_, *model, *task, file_, options);
+  ready.run(batch);
+  const Batch read = read_outputs(ready.last_plan(), {"yolo_head.logits"});
+  expect_same(get_floats(read.at("yolo_head.logits")), expected, 1e-4);
 }
 
 TEST_F(Deployment, NetworksWithLayerNormsAnswerAsInEvaluation) {
