@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from ctypes import c_uint8
 
-from models.test_detection import square
+from models.test_detection import quantize_all, square
 from program import ProgramTest, run
 from test_api import library
 from test_serve import Server
@@ -67,6 +67,15 @@ class InstanceSegmentation(ProgramTest):
             self.assertLess(numpy.abs(detections - expected)[..., 4:].max(), 1e-4)
             used = expected[..., 5] >= 0
             self.assertLess(numpy.abs(masks - own_masks)[used].max(), 1e-3)
+
+    def test_eight_bits_keep_the_precision(self):
+        report, before, after = quantize_all(self, self.own)
+        self.assertEqual(report["metric"]["name"], "mask_map")
+        for name in ("map", "mask_map"):
+            self.assertGreater(before[name], 0.1)
+            self.assertLess(before[name] - after[name], 0.005, name)
+        left = [layer["name"] for layer in report["layers"] if layer["left_because"]]
+        self.assertLess(len(left), len(report["layers"]) / 4, left)
 
     def test_writes_masks_that_pycocotools_scores_alike(self):
         boxes = [(20, 30, 48, 48), (60, 10, 40, 40), (5, 5, 60, 60)]
