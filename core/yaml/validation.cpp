@@ -144,9 +144,6 @@ void check_distribution(const Config& config, const Rejection& reject) {
     reject("dist.shard", "expected none: {} updates whole parameters, of which a rank would keep a part",
            enum_name(optimizer));
   }
-  if (dist.tables == TablePlacement::rows && config.train.ema_decay > 0) {
-    reject("dist.tables", "expected replicated: train.ema_decay averages whole tables");
-  }
   if (!dist.reproducible) return;
   if (dist.average != GradAverage::fp32) reject("dist.average", "dist.reproducible sums in fp32");
   if (dist.sync_batch_norm) {
