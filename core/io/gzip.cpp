@@ -1,6 +1,7 @@
 #include "core/io/gzip.h"
 
 #include "core/base/errors.h"
+#include "core/io/descriptor.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,23 +18,6 @@ namespace ptrain {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Owns a descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return value_; }
-  int release() { return std::exchange(value_, -1); }
-
- private:
-  int value_;
-};
 
 int open_temporary_file(const fs::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

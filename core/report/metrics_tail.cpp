@@ -1,5 +1,7 @@
 #include "core/report/metrics_tail.h"
 
+#include "core/io/descriptor.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,21 +11,6 @@
 
 namespace ptrain {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(const std::filesystem::path& file)
-      : number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 /// The bytes from `offset` to the end of the file as it is now.
 std::string read_from(int descriptor, off_t offset, off_t size) {
@@ -43,9 +30,9 @@ std::string read_from(int descriptor, off_t offset, off_t size) {
 
 MetricsTail::News MetricsTail::read() {
   News news;
-  const Descriptor file(file_);
+  const Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat found {};
-  const bool is_there = file.number() >= 0 && ::fstat(file.number(), &found) == 0 && S_ISREG(found.st_mode);
+  const bool is_there = file.get() >= 0 && ::fstat(file.get(), &found) == 0 && S_ISREG(found.st_mode);
   if (file_number_ != 0 && (!is_there || found.st_ino != file_number_ || found.st_size < offset_)) {
     news.restarted = true;
     file_number_ = 0;
@@ -53,7 +40,7 @@ MetricsTail::News MetricsTail::read() {
   }
   if (!is_there) return news;
   file_number_ = found.st_ino;
-  const std::string bytes = read_from(file.number(), offset_, found.st_size);
+  const std::string bytes = read_from(file.get(), offset_, found.st_size);
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = bytes.find('\n', begin)) != std::string::npos; begin = end + 1) {
     const std::string_view text = std::string_view(bytes).substr(begin, end - begin);

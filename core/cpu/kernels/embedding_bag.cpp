@@ -1,39 +1,70 @@
-// One thread adds the rows of a bag in order.
+// Sums of bags of rows, looked up in a table or already side by side.
 #include "core/ops/sparse/embedding_bag.h"
 
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
+#include "core/ops/sparse/divided_table.h"
+
+#include <algorithm>
 
 namespace ptrain::cpu {
 namespace {
 
+struct BagSizes {
+  std::int64_t bags, in_bag, width;
+};
+
+/// Adds the rows of each bag in order, from zero on, one thread a bag; `get_row` gives row i of all bags.
+template <typename GetRow>
+void sum_bags(const BagSizes& sizes, GetRow get_row, float* y) {
+  const std::int64_t in_bag = sizes.in_bag, width = sizes.width;
+  parallel_for(sizes.bags, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t bag = begin; bag < end; ++bag) {
+      float* sum = y + bag * width;
+      std::fill(sum, sum + width, 0.0f);
+      for (std::int64_t i = bag * in_bag; i < (bag + 1) * in_bag; ++i) {
+        const float* row = get_row(i);
+        for (std::int64_t c = 0; c < width; ++c) sum[c] += row[c];
+      }
+    }
+  });
+}
+
 class EmbeddingBagKernel final : public Kernel {
  public:
-  explicit EmbeddingBagKernel(const KernelContext& context)
-      : in_bag_(context.inputs[EmbeddingBag::ids].shape[-1]),
-        bags_(context.inputs[EmbeddingBag::ids].count() / in_bag_),
-        width_(context.inputs[EmbeddingBag::table].shape[1]) {}
+  explicit EmbeddingBagKernel(const KernelContext& context) {
+    const std::int64_t in_bag = context.inputs[EmbeddingBag::ids].shape[-1];
+    sizes_ = {context.inputs[EmbeddingBag::ids].count() / in_bag, in_bag, context.inputs[EmbeddingBag::table].shape[1]};
+  }
 
   void run(const KernelArgs& args) override {
     const auto* ids = static_cast<const std::int32_t*>(args.inputs[EmbeddingBag::ids]);
     const auto* table = static_cast<const float*>(args.inputs[EmbeddingBag::table]);
-    auto* y = static_cast<float*>(args.outputs[0]);
-    parallel_for(bags_, 16, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t bag = begin; bag < end; ++bag) {
-        float* sum = y + bag * width_;
-        std::fill(sum, sum + width_, 0.0f);
-        for (std::int64_t i = bag * in_bag_; i < (bag + 1) * in_bag_; ++i) {
-          const float* row = table + ids[i] * width_;
-          for (std::int64_t c = 0; c < width_; ++c) sum[c] += row[c];
-        }
-      }
-    });
+    const std::int64_t width = sizes_.width;
+    sum_bags(
+        sizes_, [=](std::int64_t i) { return table + ids[i] * width; }, static_cast<float*>(args.outputs[0]));
   }
 
  private:
-  std::int64_t in_bag_;
-  std::int64_t bags_;
-  std::int64_t width_;
+  BagSizes sizes_;
+};
+
+class SumBagsKernel final : public Kernel {
+ public:
+  explicit SumBagsKernel(const KernelContext& context) {
+    const std::int64_t in_bag = context.inputs[0].shape[-2], width = context.inputs[0].shape[-1];
+    sizes_ = {context.inputs[0].count() / (in_bag * width), in_bag, width};
+  }
+
+  void run(const KernelArgs& args) override {
+    const auto* rows = static_cast<const float*>(args.inputs[0]);
+    const std::int64_t width = sizes_.width;
+    sum_bags(
+        sizes_, [=](std::int64_t i) { return rows + i * width; }, static_cast<float*>(args.outputs[0]));
+  }
+
+ private:
+  BagSizes sizes_;
 };
 
 }  // namespace
@@ -41,5 +72,7 @@ class EmbeddingBagKernel final : public Kernel {
 std::unique_ptr<Kernel> make_embedding_bag(const KernelContext& context) {
   return std::make_unique<EmbeddingBagKernel>(context);
 }
+
+std::unique_ptr<Kernel> make_sum_bags(const KernelContext& context) { return std::make_unique<SumBagsKernel>(context); }
 
 }  // namespace ptrain::cpu
