@@ -37,6 +37,19 @@ void add_column_options(CLI::App& command, InferenceDataOptions& options) {
       ->type_name("NAME");
 }
 
+void add_search_options(CLI::App& command, SearchOptions& search, const std::string& group) {
+  command.add_option("--beams", search.beams, "beams of the search; 1: always the most likely token")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--length-penalty", search.length_penalty,
+                  "power of a translation's number of tokens that its log probability is divided by")
+      ->check(in_range(0.0, 10.0))
+      ->capture_default_str()
+      ->group(group);
+}
+
 CLI::Option* add_cache_option(CLI::App& command, std::string& dtype) {
   return command
       .add_option("--kv-cache-dtype", dtype,

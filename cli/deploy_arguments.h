@@ -3,6 +3,7 @@
 
 #include "core/exec/backend.h"
 #include "core/infer/inference_dataset.h"
+#include "core/runtime/decoding/beam_search.h"
 #include "core/runtime/deployed_model.h"
 #include "core/runtime/loaded_model.h"
 
@@ -19,6 +20,9 @@ LoadedModel open_model(const std::string& argument);
 
 /// Adds --column and --label-column, which name the columns of input tables.
 void add_column_options(CLI::App& command, InferenceDataOptions& options);
+
+/// Adds --beams and --length-penalty.
+void add_search_options(CLI::App& command, SearchOptions& search, const std::string& group);
 
 /// Adds --kv-cache-dtype.
 CLI::Option* add_cache_option(CLI::App& command, std::string& dtype);

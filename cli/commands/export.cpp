@@ -43,6 +43,7 @@ bool continues_texts(const Task& task) { return !task.predicts_samples() && !tas
 
 /// Throws Error{usage} for a model that has no form in ONNX.
 void require_onnx(const LoadedModel& opened) {
+  if (opened.task->translates()) return;
   if (continues_texts(*opened.task)) {
     if (has_adapters(opened.trained.config)) {
       fail_usage("--format onnx: {} has adapters; merge them first (ptrain export --merge)",
@@ -53,8 +54,9 @@ void require_onnx(const LoadedModel& opened) {
   require_images_or_sentences(opened.trained, "--format onnx does not support");
 }
 
-/// Exports with a dynamic sequence length, so that texts are padded, not packed. A language model gets a cache.
-std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesystem::path& folder) {
+/// Exports with a dynamic sequence length, so that texts are padded, not packed. Language models and translators get a
+/// cache.
+std::vector<std::filesystem::path> export_onnx(const LoadedModel& opened, const std::filesystem::path& folder) {
   Config config = opened.trained.config;
   config.data.padding = Padding::max_length;
   const std::unique_ptr<Model> model = make_model(config, opened.trained.data);
@@ -62,12 +64,11 @@ std::filesystem::path export_onnx(const LoadedModel& opened, const std::filesyst
   DeployOptions options;
   options.kernels.exhaustive_search = false;
   options.max_length = opened.trained.data.max_length;
-  if (continues_texts(*opened.task)) options.cache = CacheOptions{options.max_length};
+  if (!opened.task->predicts_samples()) options.cache = CacheOptions{options.max_length};
   DeployedModel deployed(*backend, *model, *opened.task, opened.trained.weights(), options);
   const FolderLock lock(folder);
-  require_free_onnx(folder / "model.onnx");
-  write_onnx(folder / "model.onnx", deployed, opened.trained);
-  return folder / "model.onnx";
+  for (const std::string& name : onnx_files(*opened.task)) require_free_onnx(folder / name);
+  return write_onnx(folder, deployed, opened.trained);
 }
 
 std::string format_check(const MergeCheck& check, const Task& task) {
@@ -106,20 +107,20 @@ void export_model(const ExportArguments& arguments) {
   }
   if (!arguments.check_text.empty() && !arguments.merge) fail_usage("--check-text: is for --merge");
   const LoadedModel opened = open_model(arguments.model);
-  std::filesystem::path written = arguments.out;
+  std::vector<std::filesystem::path> written{arguments.out};
   if (onnx) {
     require_onnx(opened);
     written = export_onnx(opened, arguments.out);
   } else if (peft) {
     write_adapter(opened.trained, *opened.model, arguments.out);
-    fmt::print("adapter: {}\n", written.string());
+    fmt::print("adapter: {}\n", arguments.out);
     return;
   } else if (arguments.merge) {
     export_merged(opened, arguments);
   } else {
     copy_trained_model(opened.trained, arguments.out);
   }
-  fmt::print("model: {}\n", written.string());
+  for (const std::filesystem::path& path : written) fmt::print("model: {}\n", path.string());
 }
 
 }  // namespace
@@ -131,7 +132,8 @@ void add_export_command(CLI::App& program) {
   command->add_option("--out", arguments->out, "folder to write")->required()->type_name("DIR");
   command
       ->add_option("--format", arguments->format,
-                   "ptrain: model.safetensors and model.json; onnx: model.onnx, opset 17, in fp32 or, quantized, QDQ; "
+                   "ptrain: model.safetensors and model.json; onnx: model.onnx, opset 17, in fp32 or, quantized, QDQ, "
+                   "of a translator its encoder and its decoder's step; "
                    "peft: LoRA adapters alone, adapter_model.safetensors and adapter_config.json")
       ->capture_default_str()
       ->type_name("ptrain|onnx|peft");

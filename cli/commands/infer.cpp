@@ -34,7 +34,7 @@ struct InferArguments {
   std::string masks, boxes, coco_results;
   std::string progress = "auto";
   GenerationOptions generation;
-  SearchOptions search{.beams = 5};
+  SearchOptions search{.beams = default_beams};
   std::string cache_dtype = "auto";
 };
 
@@ -239,20 +239,6 @@ void add_generation_options(CLI::App& command, InferArguments& arguments) {
   add_cache_option(command, arguments.cache_dtype)->group(group);
 }
 
-void add_translation_options(CLI::App& command, SearchOptions& search) {
-  const char* group = "Translation";
-  command.add_option("--beams", search.beams, "beams of the search; 1: always the most likely token")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}))
-      ->capture_default_str()
-      ->group(group);
-  command
-      .add_option("--length-penalty", search.length_penalty,
-                  "power of a translation's number of tokens that its log probability is divided by")
-      ->check(in_range(0.0, 10.0))
-      ->capture_default_str()
-      ->group(group);
-}
-
 }  // namespace
 
 void add_infer_command(CLI::App& program) {
@@ -280,7 +266,7 @@ void add_infer_command(CLI::App& program) {
       "--json", [arguments] { arguments->format = "jsonl"; }, "same as --format jsonl");
   add_column_options(*command, arguments->options);
   add_generation_options(*command, *arguments);
-  add_translation_options(*command, arguments->search);
+  add_search_options(*command, arguments->search, "Translation");
   command->add_option("--report", arguments->report, "metrics, confusion matrix and worst errors as JSON")
       ->type_name("FILE");
   command

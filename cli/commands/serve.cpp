@@ -24,6 +24,7 @@ struct ServeArguments {
   std::string name;
   std::size_t max_body_mib = 64;
   std::string cache_dtype = "auto";
+  SearchOptions search{.beams = default_beams};
   bool batch_given = false;
   std::vector<std::string> model_options;  // given ones, which a folder of runs has no use for
 };
@@ -62,6 +63,52 @@ void print_address(const std::string& name, const HttpOptions& http, int port, c
   std::fflush(stdout);
 }
 
+/// Serves a ModelService whose batches `answer` computes once `start` has prepared it in the computing thread.
+void serve_batches(const ServeArguments& arguments, const LoadedModel& opened, std::int64_t most,
+                   const std::function<std::vector<TensorSpec>()>& start, Batcher::Answerer answer) {
+  ServeMetrics metrics;
+  BatcherOptions batching = arguments.batching;
+  batching.most = most;
+  std::vector<TensorSpec> outputs;
+  // Kernels are compiled in the computing thread, for its number of threads.
+  const auto prepare = [&, threads = thread_count()] {
+    require_threads(threads);
+    outputs = start();
+  };
+  Batcher batcher(std::move(answer), prepare, batching, metrics);
+  const ModelService service(opened, outputs, choose_name(arguments, opened), batcher, most, metrics);
+  serve_http(service, make_http_options(arguments, most), [&](int port) {
+    print_address(service.name(), arguments.http, port, fmt::format("/v2/models/{}/infer", encode_url(service.name())));
+  });
+}
+
+void serve_translator(const ServeArguments& arguments, const LoadedModel& opened, Backend& backend,
+                      DeployOptions options) {
+  constexpr std::int64_t texts = 8;  // each has as many caches as beams
+  if (!arguments.batch_given) options.batch_size = texts;
+  options.cache = CacheOptions{.dtype = cache_dtype(options.amp, arguments.cache_dtype)};
+  const DatasetInfo& data = opened.trained.data;
+  std::optional<Translator> translator;
+  const auto start = [&] {
+    translator.emplace(backend, *opened.model, *opened.task, opened.trained.weights(), options, arguments.search,
+                       data.end_token);
+    return std::vector{translation_spec(data)};
+  };
+  serve_batches(arguments, opened, options.batch_size, start,
+                [&](Batch& batch) { return translate_batch(*translator, data, batch); });
+}
+
+void serve_predictor(const ServeArguments& arguments, const LoadedModel& opened, Backend& backend,
+                     const DeployOptions& options) {
+  std::optional<Predictor> predictor;
+  const auto start = [&] {
+    predictor.emplace(backend, *opened.model, *opened.task, opened.trained.weights(), options);
+    predictor->prepare(opened.trained.data);
+    return predictor->outputs();
+  };
+  serve_batches(arguments, opened, options.batch_size, start, [&](Batch& batch) { return predictor->run(batch); });
+}
+
 void serve_language_model(const ServeArguments& arguments, const LoadedModel& opened, Backend& backend,
                           DeployOptions options) {
   constexpr std::int64_t texts = 4;  // each has a cache of the model's length
@@ -95,30 +142,12 @@ void serve_pages(const ServeArguments& arguments) {
 void serve(const ServeArguments& arguments) {
   if (names_runs(arguments.deploy.model)) return serve_pages(arguments);
   const LoadedModel opened = arguments.deploy.open();
-  if (opened.task->translates()) {
-    fail_usage("{}: translates, which ptrain serve does not; use ptrain infer", arguments.deploy.model);
-  }
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployOptions options = arguments.deploy.deploy_options(opened, *backend);
   options.kernels.exhaustive_search = false;  // for the same predictions as ptrain infer
+  if (opened.task->translates()) return serve_translator(arguments, opened, *backend, options);
   if (!opened.task->predicts_samples()) return serve_language_model(arguments, opened, *backend, options);
-  std::optional<Predictor> predictor;
-  ServeMetrics metrics;
-  BatcherOptions batching = arguments.batching;
-  batching.most = options.batch_size;
-  // Kernels are compiled in the computing thread, for its number of threads.
-  const auto start = [&, threads = thread_count()] {
-    require_threads(threads);
-    predictor.emplace(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
-    predictor->prepare(opened.trained.data);
-  };
-  Batcher batcher([&](Batch& batch) { return predictor->run(batch); }, start, batching, metrics);
-  const ModelService service(opened, predictor->outputs(), choose_name(arguments, opened), batcher, batching.most,
-                             metrics);
-  const HttpOptions http = make_http_options(arguments, batching.most);
-  serve_http(service, http, [&](int port) {
-    print_address(service.name(), http, port, fmt::format("/v2/models/{}/infer", encode_url(service.name())));
-  });
+  serve_predictor(arguments, opened, *backend, options);
 }
 
 }  // namespace
@@ -151,6 +180,7 @@ void add_serve_command(CLI::App& program) {
       ->capture_default_str()
       ->type_name("MIB");
   add_cache_option(*command, arguments->cache_dtype);
+  add_search_options(*command, arguments->search, "Translation");
   command->footer(
       "A language model answers OpenAI's /v1/completions and /v1/chat/completions, by default with 4 texts at once "
       "(--batch).\n"

@@ -113,9 +113,10 @@ ptrain_kind to_kind(const DatasetInfo& data) {
       return PTRAIN_TABLES;
     case DataKind::video:
       return PTRAIN_VIDEOS;
+    case DataKind::parallel:
+      return PTRAIN_TRANSLATIONS;
     case DataKind::text:
     case DataKind::tokens:
-    case DataKind::parallel:
       break;
   }
   return PTRAIN_TEXTS;
@@ -215,7 +216,7 @@ ptrain_status ptrain_describe(const ptrain_model* model, ptrain_description* des
     const api::Session& session = require_pointer(model, "model").session;
     const DatasetInfo& data = session.data();
     require_pointer(description, "description") = {to_kind(data),
-                                                   data.classes,
+                                                   session.translates() ? 0 : data.classes,
                                                    session.settings().max_batch,
                                                    data.image_size.is_square() ? data.image_size.height : 0,
                                                    data.max_length,
@@ -308,6 +309,22 @@ ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_tensor* inputs
     require_pointer(answer, "answer");
     require_pointer(static_cast<std::byte*>(data), "data");
     run(session, make_tensors(inputs, count), answer, data, bytes, 1);
+  });
+}
+
+ptrain_status ptrain_translate(ptrain_model* model, const char* const* texts, size_t count, char* translations,
+                               size_t room, size_t* bytes) {
+  return guarded([&] {
+    api::Session& session = require_pointer(model, "model").session;
+    std::vector<std::string> sources;
+    for (std::size_t i = 0; i < count; ++i) {
+      sources.emplace_back(&require_pointer((&require_pointer(texts, "texts"))[i], "texts: one of them"));
+    }
+    std::string written;
+    for (const std::string& translation : session.translate(sources)) written.append(translation).push_back('\0');
+    if (bytes != nullptr) *bytes = written.size();
+    if (written.size() > room) fail_usage("room: {} bytes, expected {}", room, written.size());
+    if (!written.empty()) std::memcpy(&require_pointer(translations, "translations"), written.data(), written.size());
   });
 }
 

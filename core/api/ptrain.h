@@ -42,7 +42,8 @@ typedef enum ptrain_kind {
   PTRAIN_TEXTS = 1,
   PTRAIN_TABLES = 2,
   PTRAIN_CLIPS = 3,
-  PTRAIN_VIDEOS = 4
+  PTRAIN_VIDEOS = 4,
+  PTRAIN_TRANSLATIONS = 5
 } ptrain_kind;
 typedef enum ptrain_output { PTRAIN_LOGITS = 0, PTRAIN_PROBABILITIES = 1 } ptrain_output;
 
@@ -73,13 +74,15 @@ typedef struct ptrain_options {
  * and "frame_mask" [N, F], 1 for frames and 0 for the padding after them, PTRAIN_FLOAT32. ptrain_input gives the shapes
  * of any model.
  *
+ * A model of PTRAIN_TRANSLATIONS has neither input nor output tensors: ptrain_translate is its only call.
+ *
  * The output is PTRAIN_FLOAT32 [N, classes]: logits, or the values of a regression, which has one class. ptrain_answer
  * describes the outputs of other models. N is 1 to max_batch. */
 typedef struct ptrain_description {
   ptrain_kind kind;
   int64_t classes, max_batch;
   int64_t image_size;             /* height and width of square images and clips, else 0 */
-  int64_t max_length, vocabulary; /* for texts, else 0 */
+  int64_t max_length, vocabulary; /* for texts and translations, else 0 */
 } ptrain_description;
 
 /* One input or output tensor of a model. */
@@ -148,6 +151,12 @@ PTRAIN_API ptrain_status ptrain_run(ptrain_model* model, const ptrain_tensor* in
 /* The same for any output tensor, by name and in its own type. `data` has room for `bytes` bytes. */
 PTRAIN_API ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_tensor* inputs, size_t count,
                                            const char* answer, void* data, size_t bytes);
+
+/* Translates `count` texts of UTF-8 as `ptrain infer` does by default, max_batch at a time. `translations` has room for
+ * `room` bytes and receives the translations one after the other, each with a zero byte at its end. *bytes, unless NULL,
+ * is set to the room they need; PTRAIN_INVALID if there is less. Blank texts stay blank. */
+PTRAIN_API ptrain_status ptrain_translate(ptrain_model* model, const char* const* texts, size_t count,
+                                          char* translations, size_t room, size_t* bytes);
 
 #ifdef __cplusplus
 }

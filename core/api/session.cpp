@@ -44,25 +44,39 @@ DeployOptions make_deploy_options(const Settings& settings, const LoadedModel& o
 
 Session::Session(Settings settings)
     : settings_(complete_settings(std::move(settings))),
-      opened_(open_model(settings_.folder, model_entries(), make_model)),
-      inputs_(client_tensors(opened_.trained.data)) {
-  require_answers(opened_, "this interface");
+      opened_(open_model(settings_.folder, model_entries(), make_model)) {
+  if (!translates()) require_answers(opened_, "this interface");
   const std::string& hash = opened_.trained.document.hash;  // of model.json, which has the checksums of all files
   if (settings_.model_hash.empty()) settings_.model_hash = hash;
   if (settings_.model_hash != hash) {
     fail("{}: holds another model than the one that was opened; open it anew in place of a clone",
          settings_.folder.string());
   }
-  computing_.run(settings_.threads, [this] {
-    if (opened_.trained.data.kind == DataKind::text && opened_.trained.has_vocabulary()) {
-      encoder_.emplace(opened_.trained);
-    }
-    backend_ = make_backend(settings_.device);
-    predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(),
-                       make_deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision()));
-  });
+  computing_.run(settings_.threads, [this] { prepare(); });
   process_ = ::getpid();
-  for (const TensorSpec& answer : answers()) answer_shapes_.push_back(with_rows(-1, answer.shape));
+  if (translates()) return;
+  inputs_ = client_tensors(data());
+  answers_ = predictor_->outputs();
+  for (const TensorSpec& answer : answers_) answer_shapes_.push_back(with_rows(-1, answer.shape));
+}
+
+void Session::prepare() {
+  backend_ = make_backend(settings_.device);
+  DeployOptions options = make_deploy_options(settings_, opened_, backend_->kernels().preferred_low_precision());
+  if (translates()) {
+    tokens_.emplace(opened_.trained);
+    options.cache = CacheOptions{.dtype = options.amp.level == AmpLevel::O0 ? DType::f32 : options.amp.dtype};
+    translator_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(), std::move(options),
+                        SearchOptions{.beams = default_beams}, tokens_->end_id());
+    return;
+  }
+  if (data().kind == DataKind::text && opened_.trained.has_vocabulary()) encoder_.emplace(opened_.trained);
+  predictor_.emplace(*backend_, *opened_.model, *opened_.task, opened_.trained.weights(), options);
+}
+
+void Session::require_process() const {
+  if (process_ == ::getpid() || backend_->name() == "cpu") return;
+  fail("the model was opened on a GPU before the process was forked: open it in the child");
 }
 
 void Session::encode_image(std::span<const std::uint8_t> file, std::span<std::uint8_t> pixels) const {
@@ -84,13 +98,33 @@ std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t>
 }
 
 Batch Session::run(std::span<const InputTensor> inputs) {
+  if (translates()) fail_usage("the model translates, and reads texts alone: use ptrain_translate");
   Batch batch = make_batch(data(), inputs, settings_.max_batch);
-  if (process_ != ::getpid() && backend_->name() != "cpu") {
-    fail("the model was opened on a GPU before the process was forked: open it in the child");
-  }
+  require_process();
   Batch answers;
   computing_.run(settings_.threads, [&] { answers = opened_.task->answers(predictor_->run(batch)); });
   return answers;
+}
+
+std::vector<std::string> Session::translate(std::span<const std::string> texts) {
+  if (!translates()) fail_usage("the model does not translate");
+  require_process();
+  std::vector<Translator::Ids> sources;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!is_utf8(texts[i])) fail_usage("text {}: is not UTF-8", i);
+    sources.push_back(tokens_->encode(texts[i]));
+    const std::string excess = tokens_->explain_excess(sources.back());
+    if (!excess.empty()) fail_usage("text {}: {}", i, excess);
+  }
+  std::vector<std::string> translations;
+  const auto batch = static_cast<std::size_t>(settings_.max_batch);
+  computing_.run(settings_.threads, [&] {
+    for (std::size_t first = 0; first < sources.size(); first += batch) {
+      const std::span part = std::span(sources).subspan(first, std::min(batch, sources.size() - first));
+      for (const Translator::Ids& found : translator_->translate(part)) translations.push_back(tokens_->decode(found));
+    }
+  });
+  return translations;
 }
 
 }  // namespace ptrain::api

@@ -4,7 +4,7 @@
 #include "core/base/signals.h"
 #include "core/infer/inference_sources.h"
 #include "core/report/csv.h"
-#include "core/runtime/text_encoder.h"
+#include "core/runtime/decoding/translation_tokens.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,18 +13,12 @@
 namespace ptrain {
 namespace {
 
-/// Each text's tokens and the end token; none of blank texts.
-std::vector<Translator::Ids> encode_sources(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
-                                            std::int64_t max_length) {
+std::vector<Translator::Ids> encode_sources(const TranslationTokens& tokens, const std::vector<std::string>& texts) {
   std::vector<Translator::Ids> sources;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    Translator::Ids& ids = sources.emplace_back();
-    if (texts[i].find_first_not_of(" \t\r") == std::string::npos) continue;
-    tokenizer.tokenize(texts[i], ids);
-    ids.push_back(tokenizer.end_id());
-    if (std::ssize(ids) <= max_length) continue;
-    fail("text {} ({}): has {} tokens with the one at its end, expected at most {}, data.max_length of the training",
-         i + 1, quoted_name(texts[i]), ids.size(), max_length);
+    sources.push_back(tokens.encode(texts[i]));
+    const std::string excess = tokens.explain_excess(sources.back());
+    if (!excess.empty()) fail("text {} ({}): {}", i + 1, quoted_name(texts[i]), excess);
   }
   return sources;
 }
@@ -45,24 +39,19 @@ std::vector<std::string> read_sources(const std::vector<std::string>& arguments,
 void translate_texts(const LoadedModel& opened, Backend& backend, const DeployOptions& options,
                      const SearchOptions& search, const std::vector<std::string>& texts,
                      const std::function<void(const TranslatedText&)>& done) {
-  const std::unique_ptr<Tokenizer> tokenizer = open_vocabulary(opened.trained);
-  const std::vector<Translator::Ids> sources = encode_sources(*tokenizer, texts, options.max_length);
+  const TranslationTokens tokens(opened.trained);
+  const std::vector<Translator::Ids> sources = encode_sources(tokens, texts);
   Translator translator(backend, *opened.model, *opened.task, opened.trained.weights(), options, search,
-                        tokenizer->end_id());
+                        tokens.end_id());
   const InterruptibleWork interruptible;
   const auto batch = static_cast<std::size_t>(translator.batch_size());
   for (std::size_t first = 0; first < texts.size(); first += batch) {
     InterruptibleWork::check(fmt::format("after {} of {} texts", first, texts.size()));
     const std::size_t end = std::min(first + batch, texts.size());
-    std::vector<Translator::Ids> asked;
+    const std::vector<Translator::Ids> found = translator.translate(std::span(sources).subspan(first, end - first));
     for (std::size_t i = first; i < end; ++i) {
-      if (!sources[i].empty()) asked.push_back(sources[i]);
-    }
-    const std::vector<Translator::Ids> translations = translator.translate(asked);
-    auto next = translations.begin();
-    for (std::size_t i = first; i < end; ++i) {
-      const Translator::Ids ids = sources[i].empty() ? Translator::Ids() : *next++;
-      done({texts[i], tokenizer->decode(ids), std::ssize(ids)});
+      const Translator::Ids& ids = found[i - first];
+      done({texts[i], tokens.decode(ids), std::ssize(ids)});
     }
   }
 }

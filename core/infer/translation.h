@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/infer/prediction_format.h"
-#include "core/runtime/decoding/translator.h"
+#include "core/runtime/decoding/beam_search.h"
+#include "core/runtime/deployed_model.h"
 #include "core/runtime/loaded_model.h"
 
 #include <functional>

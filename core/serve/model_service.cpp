@@ -78,18 +78,23 @@ json describe_tensor(std::string_view name, std::string_view datatype, const std
   return {{"name", name}, {"datatype", datatype}, {"shape", shape}};
 }
 
-/// Encodes the sentences of an input named `text` by the model's vocabulary.
-Batch encode_texts(const DatasetInfo& data, const TextEncoder& encoder, std::span<const std::string> texts,
-                   std::int64_t most) {
+/// Checks the texts of an input named `text`.
+void require_texts(std::span<const std::string> texts) {
   if (texts.empty()) fail_usage("{}: is empty: expected at least one input", text_input);
-  if (static_cast<std::int64_t>(texts.size()) > most) {
-    fail_usage("{}: {} inputs, expected at most {}", text_input, texts.size(), most);
+  if (std::ssize(texts) > most_rows) {
+    fail_usage("{}: {} inputs, expected at most {}", text_input, texts.size(), most_rows);
   }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!is_utf8(texts[i])) fail_usage("{}: {}: not UTF-8", text_input, i);
+  }
+}
+
+/// Encodes sentences by the model's vocabulary.
+Batch encode_texts(const DatasetInfo& data, const TextEncoder& encoder, std::span<const std::string> texts) {
   Batch batch(input_tensors(data), static_cast<std::int64_t>(texts.size()));
   batch.count = batch.rows();
   Scratch scratch;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (!is_utf8(texts[i])) fail_usage("{}: {}: not UTF-8", text_input, i);
     const SampleRow row(batch, static_cast<std::int64_t>(i));
     row.set(tensor_names::lengths,
             encoder.encode(split_sentences(texts[i]), scratch, row.at<std::int32_t>(tensor_names::ids),
@@ -153,7 +158,12 @@ ModelService::ModelService(const LoadedModel& opened, std::vector<TensorSpec> ou
       most_(most),
       metrics_(metrics) {
   if (data_.kind == DataKind::text && opened.trained.has_vocabulary()) encoder_.emplace(opened.trained);
+  if (task_.translates()) translation_.emplace(opened.trained);
   if (data_.kind == DataKind::image && data_.frames == 0) images_.emplace(data_);
+}
+
+std::vector<ClientTensor> ModelService::number_inputs() const {
+  return translation_ ? std::vector<ClientTensor>() : client_tensors(data_);
 }
 
 ServiceAnswer ModelService::server() const {
@@ -164,12 +174,14 @@ ServiceAnswer ModelService::server() const {
 
 ServiceAnswer ModelService::model() const {
   json inputs = json::array();
-  if (encoder_) inputs.push_back(describe_tensor(text_input, "BYTES", {-1}));
-  for (const ClientTensor& tensor : client_tensors(data_)) {
+  if (reads_texts()) inputs.push_back(describe_tensor(text_input, "BYTES", {-1}));
+  for (const ClientTensor& tensor : number_inputs()) {
     inputs.push_back(describe_tensor(tensor.name, name_datatype(tensor.type), tensor.shape));
   }
   json outputs = json::array();
+  if (translation_) outputs.push_back(describe_tensor(translation_output, "BYTES", {-1}));
   for (const TensorSpec& output : outputs_) {
+    if (translation_) break;
     outputs.push_back(describe_tensor(output.name, name_datatype(output.dtype), with_rows(-1, output.shape).dims()));
   }
   return {200, to_text(json{{"name", name_},
@@ -184,8 +196,8 @@ void ModelService::require_input_name(const json& input) const {
   const auto name = input.is_object() ? input.find("name") : input.end();
   if (!input.is_object() || name == input.end() || !name->is_string()) return;  // said where it is parsed
   std::vector<std::string> known;
-  if (encoder_) known.emplace_back(text_input);
-  for (const ClientTensor& tensor : client_tensors(data_)) known.push_back(tensor.name);
+  if (reads_texts()) known.emplace_back(text_input);
+  for (const ClientTensor& tensor : number_inputs()) known.push_back(tensor.name);
   if (std::ranges::find(known, tensor_names::current_name(name->get_ref<const std::string&>())) != known.end()) return;
   fail_usage("unknown input {}; the model has {}", quoted_name(name->get<std::string>()), fmt::join(known, ", "));
 }
@@ -203,9 +215,9 @@ Batch ModelService::batch_of_body(const json& request, std::string_view binary) 
   for (const json& input : *inputs) require_input_name(input);
   for (const json& input : *inputs) tensors.push_back(parse_tensor(input, largest_tensor, binary));
   if (!binary.empty()) fail_usage("{} bytes of binary data are no tensor's", binary.size());
-  if (encoder_ && tensors.size() == 1 && tensors[0].name == text_input) {
+  if (reads_texts() && tensors.size() == 1 && tensors[0].name == text_input) {
     if (!tensors[0].texts_given) fail_usage("{}: datatype: expected BYTES", text_input);
-    return encode_texts(data_, *encoder_, tensors[0].texts, most_rows);
+    return batch_of_texts(tensors[0].texts);
   }
   if (images_ && tensors.size() == 1 && tensors[0].texts_given) {
     std::vector<std::string> files;
@@ -215,11 +227,16 @@ Batch ModelService::batch_of_body(const json& request, std::string_view binary) 
   }
   std::vector<InputTensor> views;
   for (const RequestTensor& tensor : tensors) {
-    if (encoder_ && tensor.name == text_input) fail_usage("{}: expected as the only input", text_input);
+    if (reads_texts() && tensor.name == text_input) fail_usage("{}: expected as the only input", text_input);
     if (tensor.texts_given) fail_usage("{}: datatype: expected numbers, got BYTES", tensor.name);
     views.push_back(tensor.view());
   }
   return make_batch(data_, views, most_rows);
+}
+
+Batch ModelService::batch_of_texts(std::span<const std::string> texts) const {
+  require_texts(texts);
+  return translation_ ? make_source_batch(data_, *translation_, texts) : encode_texts(data_, *encoder_, texts);
 }
 
 void ModelService::require_outputs(const json& request) const {
@@ -245,17 +262,21 @@ ServiceAnswer ModelService::make_answer(const json& request, const Batch& answer
     if (!form) continue;
     json output = describe_tensor(spec.name, name_datatype(spec.dtype), tensor.shape().dims());
     std::vector<std::string> texts;
-    if (form->classes > 0) {
+    const bool as_texts = translation_ || form->classes > 0;
+    if (translation_) {
+      texts = decode_translations(*translation_, tensor);
+      output = describe_tensor(spec.name, "BYTES", {tensor.rows()});
+    } else if (as_texts) {
       texts = rank_classes(tensor, form->classes, data_.class_names);
       output = describe_tensor(spec.name, "BYTES", {tensor.rows(), form->classes});
     }
     if (!form->binary) {
-      output["data"] = form->classes > 0 ? json(texts) : to_data(tensor);
+      output["data"] = as_texts ? json(texts) : to_data(tensor);
     } else {
       any_binary = true;
       const std::size_t before = binary.size();
       for (const std::string& text : texts) append_text(text, binary);
-      if (form->classes == 0)
+      if (!as_texts)
         binary.append(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
       output["parameters"] = {{"binary_data_size", binary.size() - before}};
     }

@@ -6,6 +6,7 @@
 #include "core/runtime/loaded_model.h"
 #include "core/runtime/text_encoder.h"
 #include "core/serve/batcher.h"
+#include "core/serve/translation_batch.h"
 
 #include <functional>
 #include <optional>
@@ -53,6 +54,10 @@ class ModelService {
   /// Computes an answer and counts it; an error becomes its status.
   ServiceAnswer answer(const std::function<ServiceAnswer()>& make) const;
   Batch batch_of_body(const nlohmann::json& request, std::string_view binary) const;
+  bool reads_texts() const { return encoder_ || translation_; }
+  /// The tensors of numbers that it reads.
+  std::vector<ClientTensor> number_inputs() const;
+  Batch batch_of_texts(std::span<const std::string> texts) const;
   /// Their inputs, and where images are padded their placements.
   Batch read_images(std::span<const std::string_view> images) const;
   /// The scores of any number of inputs.
@@ -66,6 +71,7 @@ class ModelService {
   std::vector<TensorSpec> outputs_;
   std::string name_;
   std::optional<TextEncoder> encoder_;
+  std::optional<TranslationTokens> translation_;  // of a translator, which reads and writes texts alone
   std::optional<ImageReader> images_;
   Batcher& batcher_;
   std::int64_t most_;

@@ -44,7 +44,7 @@ TextBlocks::Tokens TextBlocks::inputs(const Bucket& batch, std::int64_t max_leng
 }
 
 ValueId TextBlocks::attend(const std::string& name, AttentionAttributes attributes, ValueId qkv) {
-  if (has_cache(mode())) {
+  if (has_cache(mode()) && attributes.causal) {  // nothing is added to a text that is seen whole
     const int kv_heads = attributes.kv_heads > 0 ? attributes.kv_heads : attributes.heads;
     const CacheAttributes cache{attributes.heads, kv_heads};
     const LayerCache layer = add_cache(name, kv_heads, channels(qkv) / (attributes.heads + 2 * kv_heads));

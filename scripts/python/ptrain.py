@@ -3,6 +3,7 @@
   import ptrain
   model = ptrain.load("runs/model")              # a folder that ptrain export wrote
   model.predict(["photo.jpg"], top=3)            # for images, files; for texts, sentences
+  ptrain.load("runs/en-de").translate(["a man sleeps"])
   ptrain.report("runs/resnet50")["throughput"]   # what a run measured
   ptrain.metrics("runs/resnet50")                # a dict for each logged step and evaluation
 
@@ -23,7 +24,7 @@ from ctypes import POINTER, Structure, byref, c_char_p, c_float, c_int, c_int32,
 
 UINT8, INT32, INT64, FLOAT32 = range(4)
 ELEMENTS = (c_uint8, c_int32, c_int64, c_float)
-IMAGES, TEXTS, TABLES, CLIPS, VIDEOS = range(5)
+IMAGES, TEXTS, TABLES, CLIPS, VIDEOS, TRANSLATIONS = range(6)
 LOGITS, PROBABILITIES = range(2)
 
 
@@ -63,7 +64,8 @@ def load_library(path=None):
             ("class_name", c_char_p, c_void_p, c_int64), ("encode_image", c_int, c_void_p, c_char_p, c_size_t, c_void_p),
             ("encode_text", c_int, c_void_p, c_char_p, c_void_p, c_void_p, c_void_p),
             ("run", c_int, c_void_p, POINTER(Tensor), c_size_t, c_int, c_void_p, c_size_t),
-            ("run_answer", c_int, c_void_p, POINTER(Tensor), c_size_t, c_char_p, c_void_p, c_size_t)):
+            ("run_answer", c_int, c_void_p, POINTER(Tensor), c_size_t, c_char_p, c_void_p, c_size_t),
+            ("translate", c_int, c_void_p, POINTER(c_char_p), c_size_t, c_char_p, c_size_t, POINTER(c_size_t))):
         function = getattr(library, f"ptrain_{name}")
         function.restype, function.argtypes = result, arguments
     return library
@@ -189,6 +191,22 @@ class Model:
                 ranked = [{"class": self.classes[i], "probability": row[i]} for i in best]
                 predictions.append({**ranked[0], "top": ranked} if top > 1 else ranked[0])
         return predictions
+
+
+    def translate(self, texts):
+        """The translation of each text, of which there may be any number."""
+        if isinstance(texts, str) or not all(isinstance(one, str) for one in texts):
+            raise TypeError("texts: expected a list of str")
+        given = (c_char_p * len(texts))(*(plain(one.encode()) for one in texts))
+        needed, room = c_size_t(), 64 + 4 * sum(map(len, given))
+        while True:
+            written = ctypes.create_string_buffer(room)
+            status = self.library.ptrain_translate(self.handle, given, len(given), written, room, byref(needed))
+            if status == 0 or needed.value <= room:
+                break
+            room = needed.value
+        self.check(status)
+        return written.raw[: needed.value].decode().split("\0")[:-1]
 
 
 def load(folder, **options):

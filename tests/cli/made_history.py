@@ -2,6 +2,7 @@
 import datetime
 import json
 import shutil
+import zlib
 
 from frozen import FROZEN
 
@@ -39,11 +40,17 @@ def throughput(mean_ms):
     return {**RECORD["measured"]["throughput"], "value": samples / seconds, "seconds": seconds}
 
 
+def of_run(value, repeat):
+    """The run's own of a list, or what is the same for all runs."""
+    return value[repeat] if isinstance(value, list) else value
+
+
 def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, versions=None, binary="one", evaluated=None,
                 cases=("base",), stalls=1.0):
     """A sweep of `cases`, each with a run for each of `step_ms`, measured on `day` of a year. Replaces an earlier one.
 
-    `stalls`: the mean step over the typical one."""
+    `step_ms`: None where the run failed. `top1` and `stalls`, the mean step over the typical one: of all runs, or a list of
+    one for each. Sweeps of one day ran in rounds with each other."""
     shutil.rmtree(folder, ignore_errors=True)
     sweep = f"{get_time(day)} seed 1"
     suite = {**SUITE, "suite": "made", "about": "", "sweep": sweep, "binary": binary,
@@ -55,8 +62,13 @@ def write_sweep(folder, day, step_ms, memory_mib=100, top1=None, machine=None, v
         for repeat, ms in enumerate(step_ms):
             record = {**RECORD, "suite": "made", "case": case, "settings": {}, "config_hash": "c", "sweep": sweep,
                       "binary": binary, "repeat": repeat, "started": get_time(day),
-                      "measured": {**RECORD["measured"], "typical_step_ms": ms, "throughput": throughput(ms * stalls),
-                                   "memory_bytes": int(memory_mib * 2**20), "top1": top1}}
+                      "wall_seconds": 1 + zlib.crc32(f"{binary} {case} {day} {repeat}".encode()) / 2**32}  # one of its own
+            if ms is None:
+                record = {**record, "status": "error", "exit_code": 3, "message": "made to fail", "measured": None}
+            else:
+                record["measured"] = {**RECORD["measured"], "typical_step_ms": ms,
+                                      "throughput": throughput(ms * of_run(stalls, repeat)),
+                                      "memory_bytes": int(memory_mib * 2**20), "top1": of_run(top1, repeat)}
             record = second_version(record, evaluated) if evaluated else record
             run = folder / f"runs/{case}/{repeat:02}"
             run.mkdir(parents=True)

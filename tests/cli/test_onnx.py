@@ -5,6 +5,7 @@ import unittest
 from ctypes import c_uint8
 
 import test_heads
+import test_translation
 import trained
 from program import ProgramTest, run
 from test_api import library
@@ -15,9 +16,10 @@ try:
     import numpy
     import onnx
     import onnxruntime
+    import tokenizers
     MISSING = None
 except ImportError as error:
-    MISSING = f"pip install onnx onnxruntime: {error}"
+    MISSING = f"pip install onnx onnxruntime tokenizers: {error}"
 
 
 class Onnx(trained.TrainedModels, ProgramTest):
@@ -265,6 +267,64 @@ class OnnxTexts(ProgramTest):
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.assert_one_line_error(run("export", self.folder / "own", "--out", self.folder, "--format", "onnx"), 2,
                                    "has adapters; merge them first")
+
+
+class OnnxTranslation(test_translation.Translating):
+    """A translator's encoder, and its decoder's step with the caches."""
+
+    def setUp(self):
+        if MISSING:
+            self.skipTest(MISSING)
+        super().setUp()
+
+    def translate(self, sources, most):
+        """The ids of each translation, greedily, padding and the end token included."""
+        encoder, decoder = (onnxruntime.InferenceSession(str(self.folder / f"{name}_model.onnx"),
+                                                         providers=["CPUExecutionProvider"])
+                            for name in ("encoder", "decoder"))
+        width = max(map(len, sources))
+        mask = numpy.array([[1] * len(ids) + [0] * (width - len(ids)) for ids in sources], numpy.int64)
+        padded = numpy.array([ids + [0] * (width - len(ids)) for ids in sources], numpy.int64)
+        written = [one.name for one in encoder.get_outputs()]
+        memory = encoder.run(None, {"input_ids": padded, "attention_mask": mask})
+        feeds = {"past_key_values" + name.removeprefix("present"): value for name, value in zip(written, memory)}
+        grow = [one.name for one in decoder.get_outputs()][1:]
+        for one in decoder.get_inputs():
+            if ".decoder." in one.name:
+                feeds[one.name] = numpy.zeros((len(sources), one.shape[1], 0, one.shape[3]), numpy.float32)
+        feeds |= {"encoder_attention_mask": mask, "input_ids": numpy.full((len(sources), 1), sources[0][-1], numpy.int64)}
+        translations = []
+        for step in range(most):
+            feeds |= {"attention_mask": numpy.ones((len(sources), step + 1), numpy.int64),
+                      "position_ids": numpy.full((len(sources), 1), step, numpy.int64)}
+            logits, *caches = decoder.run(None, feeds)
+            feeds |= {"past_key_values" + name.removeprefix("present"): value for name, value in zip(grow, caches)}
+            feeds["input_ids"] = logits[:, -1:].argmax(-1)
+            translations.append(feeds["input_ids"][:, 0])
+        return numpy.stack(translations, 1).tolist()
+
+    def test_encoder_and_step_translate_as_ptrain_does(self):
+        self.assertEqual(run(*self.learn).returncode, 0)
+        for norm in ("true", "false"):
+            with self.subTest(norm):
+                trained = self.train("own", "--fresh", "-o", f"model.norm_first={norm}", "-o", "eval.every_steps=300")
+                self.assertEqual(trained.returncode, 0, trained.stderr)
+                exported = run("export", self.folder / "own", "--out", self.folder, "--format", "onnx")
+                self.assertEqual(exported.returncode, 0, exported.stderr)
+                files = [self.folder / f"{name}_model.onnx" for name in ("encoder", "decoder")]
+                self.assertEqual(exported.stdout, "".join(f"model: {file}\n" for file in files))
+                for file in files:
+                    onnx.checker.check_model(onnx.load(file), full_check=True)
+                tokenizer = tokenizers.Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+                texts = [source for source, _ in test_translation.pairs(20, "more")]
+                (self.folder / "texts.txt").write_text("\n".join(texts))
+                answer = run("infer", self.folder / "own", self.folder / "texts.txt", "--beams", 1)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                end = json.loads((self.folder / "own/config.json").read_text())["eos_token_id"]
+                found = self.translate([tokenizer.encode(text, add_special_tokens=False).ids + [end] for text in texts], 15)
+                for text, ids, expected in zip(texts, found, answer.stdout.splitlines(), strict=True):
+                    ids = ids[:ids.index(end)] if end in ids else ids
+                    self.assertEqual(tokenizer.decode(ids), expected, text)
 
 
 if __name__ == "__main__":

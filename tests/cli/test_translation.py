@@ -1,10 +1,17 @@
-"""Translation from text files to translated text: a vocabulary, a training with BLEU, the search's options."""
+"""Translation from text files to translated text: a vocabulary, a training with BLEU, the search's options, a server and
+the library."""
+import concurrent.futures
+import ctypes
 import gzip
 import json
 import random
 import unittest
 
 from program import ProgramTest, get_figures, run
+from test_api import library
+from test_serve import Server
+
+from ptrain import INT32, TRANSLATIONS, Model
 
 DICTIONARY = {"the": "der", "a": "ein", "dog": "Hund", "man": "Mann", "sees": "sieht", "hears": "h\u00f6rt", "old": "alte"}
 CONFIG = """model: {{name: transformer, size: tiny, dropout: 0.0}}
@@ -33,7 +40,9 @@ def pairs(count, seed):
         yield " ".join(words), " ".join(DICTIONARY[word] for word in words)
 
 
-class Translation(ProgramTest):
+class Translating(ProgramTest):
+    """Files of pairs, the command that learns their vocabulary, and a configuration."""
+
     def setUp(self):
         super().setUp()
         for name, count in (("train", 800), ("val", 50)):
@@ -44,6 +53,8 @@ class Translation(ProgramTest):
         self.learn = ("data", "vocabulary", *self.files, "--out", self.folder / "tokenizer.json", "--size", 300)
         self.config.write_text(CONFIG.format(folder=self.folder))
 
+
+class Translation(Translating):
     def test_it_learns_a_vocabulary_trains_and_translates(self):
         learnt = run(*self.learn)
         self.assertEqual(learnt.returncode, 0, learnt.stderr)
@@ -73,9 +84,50 @@ class Translation(ProgramTest):
         self.assertEqual(greedy.stdout, first + "\n", "what it is sure of needs no search")
         self.assertEqual(run("infer", model, source, "--format", "csv").stdout, f"input,text\n{source},{first}\n")
         self.assert_one_line_error(run("infer", model, "man " * 40), 1, "expected at most 16")
-        for refused in (("serve", model), ("export", model, "--out", self.folder / "out", "--format", "onnx"),
-                        ("bench", "infer", model)):
-            self.assert_one_line_error(run(*refused), 2, "translate")
+        self.assert_one_line_error(run("bench", "infer", model), 2, "translate")
+        self.is_served(model, source, first, third)
+        self.is_a_library(model, source, first, third)
+
+    def is_served(self, model, source, first, third):
+        server = Server(model, "--beams", 2)
+        self.addCleanup(server.kill)
+        status, about = server.ask("GET", f"/v2/models/{server.name}")
+        self.assertEqual((status, about["inputs"]), (200, [{"name": "text", "datatype": "BYTES", "shape": [-1]}]))
+        self.assertEqual(about["outputs"], [{"name": "translation", "datatype": "BYTES", "shape": [-1]}])
+
+        def ask(*texts, **more):
+            return server.infer([{"name": "text", "datatype": "BYTES", "shape": [len(texts)], "data": list(texts)}], **more)
+
+        status, answer = ask(source, " ", "a dog hears the man", outputs=[{"name": "translation"}])
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer["outputs"], [{"name": "translation", "datatype": "BYTES", "shape": [3], "data": [first, "", third]}])
+        status, answer = ask(*[source] * 20)
+        self.assertEqual(answer["outputs"][0]["data"], [first] * 20, "more than are translated at once")
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(ask, [source, "a dog hears the man"] * 8))
+        self.assertEqual([answer["outputs"][0]["data"] for _, answer in answers], [[first], [third]] * 8)
+        for inputs, what in ((("man " * 40,), "text 0: has 41 tokens with the one at its end, expected at most 16"), ((), "at least one")):
+            status, answer = ask(*inputs)
+            self.assertEqual(status, 400, answer)
+            self.assertIn(what, answer["error"])
+        status, answer = server.infer([{"name": "ids", "datatype": "INT64", "shape": [1, 2], "data": [3, 1]}])
+        self.assertEqual((status, answer["error"]), (400, 'unknown input "ids"; the model has text'))
+        self.assertEqual(server.end(), (0, ""))
+
+    def is_a_library(self, model, source, first, third):
+        opened = Model(model, library(), max_batch=2)
+        self.addCleanup(opened.close)
+        self.assertEqual((opened.about.kind, opened.inputs, opened.answers, opened.classes), (TRANSLATIONS, {}, {}, []))
+        self.assertEqual(opened.translate([source, "", "a dog hears the man"]), [first, "", third])
+        self.assertEqual(opened.translate([source] * 50), [first] * 50)
+        self.assertEqual(opened.translate([]), [])
+        other = opened.clone()
+        self.addCleanup(other.close)
+        self.assertEqual(other.translate([source]), [first])
+        with self.assertRaisesRegex(RuntimeError, "text 1: has 41 tokens"):
+            opened.translate([source, "man " * 40])
+        with self.assertRaisesRegex(RuntimeError, "use ptrain_translate"):
+            opened.run({"input_ids": (INT32, (1, 2), (ctypes.c_int32 * 2)(3, 1))})
 
     def test_texts_compressed_by_gzip_are_the_same_texts(self):
         self.assertEqual(run(*self.learn).returncode, 0)

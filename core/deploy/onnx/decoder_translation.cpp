@@ -1,4 +1,4 @@
-// Translates ops of language models that continue texts: packed tokens [T, ...] are [N, S, ...] in ONNX, with N and S
+// Translates ops of decoders, which continue texts: packed tokens [T, ...] are [N, S, ...] in ONNX, with N and S
 // dynamic, and a cache [N, key heads, tokens, D] has as many tokens as were read.
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
@@ -86,6 +86,25 @@ void add_causal_offsets(OnnxGraph& to) {
   to.add(onnx_io::causal_offsets, "Unsqueeze", {offsets, integers({1, 2})});
 }
 
+void add_source_offsets(OnnxGraph& to) {
+  constexpr auto f32 = static_cast<std::int64_t>(OnnxType::f32);
+  const std::string mask = to.add("source.mask", "Cast", {onnx_io::source_mask}, {{"to", f32}});
+  const std::string padding = to.add("source.padding", "Sub", {to.scalar("source.one", 1), mask});
+  const std::string offsets = to.add("source.offsets", "Mul", {padding, to.scalar("source.low", -1e9f)});
+  to.add(onnx_io::source_offsets, "Unsqueeze", {offsets, to.constant("source.axes", {3}, Ints{1, 2, 3})});
+}
+
+void add_first_positions(OnnxGraph& to) {
+  const std::int64_t zero = 0, one = 1;
+  const std::string extent =
+      to.add("positions.extent", "Shape", {tensor_names::ids}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
+  const std::string range = to.add("positions.range", "Range",
+                                   {to.constant("positions.first", {}, std::span(&zero, 1)),
+                                    to.add("positions.count", "Squeeze", {extent}),
+                                    to.constant("positions.step", {}, std::span(&one, 1))});
+  to.add(onnx_io::position_ids, "Unsqueeze", {range, to.constant("positions.axes", {1}, Ints{0})});
+}
+
 void translate_table_lookup(const Node& node, Translation& t) {
   NodeTranslator n(node, t);
   n.set_output(n.add("", "Gather", {n.input(Embedding::table), n.input(Embedding::ids)}, {{"axis", std::int64_t{0}}}));
@@ -146,11 +165,10 @@ void translate_swiglu(const Node& node, Translation& t) {
   n.set_output(n.add("", "Mul", {translate_activation(Activation::silu, gate, t), up}));
 }
 
-/// The cache's name becomes that of the cache with the new tokens' keys or values after those of the past.
+/// The cache's name becomes that of the cache with the new tokens' keys or values after those of the past, if there are
+/// any. Whose past a text continues is a matter of the rows that the caller gives.
 void translate_append_cache(const Node& node, Translation& t) {
   NodeTranslator n(node, t);
-  if (is_given(node, AppendCache::sources))
-    fail("{}: a cache whose texts branch has no translation to ONNX", node.name);
   const CacheDims dims(get_op<AppendCache>(node).attrs(), t.from().input_descs(node));
   const std::int64_t heads = dims.width / dims.depth, first = dims.first_key() / dims.depth;
   const std::string split = n.reshape(".heads", n.input(AppendCache::qkv), {0, 0, heads, dims.depth});
@@ -158,7 +176,8 @@ void translate_append_cache(const Node& node, Translation& t) {
     const std::int64_t begin = first + (cache == AppendCache::values ? dims.kv_heads : 0);
     const std::string more =
         n.transpose(".more", n.slice(".new", split, 2, begin, begin + dims.kv_heads), {0, 2, 1, 3});
-    t.name(node.inputs[cache], n.concat(".present", {n.input(cache), more}, 2));
+    const ValueId value = node.inputs[cache];
+    t.name(value, t.has_name(value) ? n.concat(".present", {n.input(cache), more}, 2) : more);
   }
   n.set_output(n.input(AppendCache::qkv));
 }
@@ -175,7 +194,9 @@ void translate_cached_attention(const Node& node, Translation& t) {
   const std::string scores =
       n.add(".scores", "Mul",
             {n.add(".products", "MatMul", {grouped, keys}), n.number(1 / std::sqrt(static_cast<float>(dims.depth)))});
-  const std::string seen = n.add(".seen", "Add", {scores, onnx_io::causal_offsets});
+  const bool reads_source = dims.width == dims.out_width();  // there are queries alone
+  const std::string seen =
+      n.add(".seen", "Add", {scores, reads_source ? onnx_io::source_offsets : onnx_io::causal_offsets});
   const std::string weights = n.add(".weights", "Softmax", {seen}, {{"axis", std::int64_t{-1}}});
   const std::string sums = n.add(".sums", "MatMul", {weights, n.unsqueeze(".values", n.input(AppendCache::values), 2)});
   const std::string rows = n.transpose(".rows", sums, {0, 3, 1, 2, 4});  // [N, S, key heads, queries of each, D]

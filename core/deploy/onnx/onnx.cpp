@@ -8,7 +8,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
+#include <ranges>
+#include <set>
 
 namespace ptrain {
 namespace {
@@ -20,41 +23,68 @@ namespace model_field {
 constexpr int ir_version = 1, producer = 2, graph = 7, opset = 8, metadata = 14;
 }
 
-/// The tensors of a layer's cache in ONNX, in the order of layers.
+/// A tensor of a layer's cache in ONNX.
 struct LayerCache {
   ValueId value;
-  std::string name;  // ".0.key"
+  std::string name;        // ".0.key"
+  bool is_source = false;  // of a translator's source: is read alone
 };
 
+bool contains(const std::vector<LayerCache>& caches, ValueId value) {
+  return std::ranges::find(caches, value, &LayerCache::value) != caches.end();
+}
+
+/// Those of a decoding step's graph, in the order of layers, first the ones that grow.
 std::vector<LayerCache> list_caches(const Graph& graph) {
-  std::vector<LayerCache> caches;
+  std::vector<LayerCache> grow, source;
   for (const Node& node : graph.nodes()) {
-    if (node.op->type() != "append_cache") continue;
+    const bool appends = node.op->type() == "append_cache";
+    if (!appends && node.op->type() != "cached_attention") continue;
+    if (!appends && contains(grow, node.inputs[AppendCache::keys])) continue;
+    std::vector<LayerCache>& caches = appends ? grow : source;
     const std::size_t layer = caches.size() / 2;
-    caches.push_back({node.inputs[AppendCache::keys], fmt::format(".{}.key", layer)});
-    caches.push_back({node.inputs[AppendCache::values], fmt::format(".{}.value", layer)});
+    const char* const whose = appends ? "" : ".encoder";
+    caches.push_back({node.inputs[AppendCache::keys], fmt::format(".{}{}.key", layer, whose), !appends});
+    caches.push_back({node.inputs[AppendCache::values], fmt::format(".{}{}.value", layer, whose), !appends});
   }
-  return caches;
+  if (!source.empty()) {
+    for (LayerCache& cache : grow) cache.name.insert(cache.name.rfind('.'), ".decoder");
+  }
+  grow.insert(grow.end(), source.begin(), source.end());
+  return grow;
 }
 
 std::vector<OnnxAxis> get_cache_axes(const Shape& cache, const char* tokens) {
   return {"N", cache[1], tokens, cache[3]};
 }
 
+void add_sequence_input(const char* name, const char* tokens, Translation& t) {
+  t.to().add_input(name, OnnxType::i64, {"N", tokens});
+}
+
 /// Those of Optimum's exports with a cache.
 void add_decoder_inputs(Translation& t) {
-  t.to().add_input(tensor_names::ids, OnnxType::i64, {"N", "S"});
-  t.to().add_input(onnx_io::attention_mask, OnnxType::i64, {"N", "P+S"});
-  t.to().add_input(onnx_io::position_ids, OnnxType::i64, {"N", "S"});
+  const std::vector<LayerCache> caches = list_caches(t.from());
+  add_sequence_input(tensor_names::ids, "S", t);
+  add_sequence_input(onnx_io::attention_mask, "P+S", t);
+  add_sequence_input(onnx_io::position_ids, "S", t);
   t.name(t.from().find_value(tensor_names::ids), tensor_names::ids);
   const ValueId types = t.from().find_value(tensor_names::token_types);
   if (types != no_value) t.name(types, t.to().add("no_token_types", "Sub", {tensor_names::ids, tensor_names::ids}));
-  for (const LayerCache& cache : list_caches(t.from())) {
+  for (const LayerCache& cache : caches) {
     const std::string name = "past_key_values" + cache.name;
-    t.to().add_input(name, OnnxType::f32, get_cache_axes(t.shape(cache.value), "P"));
+    t.to().add_input(name, OnnxType::f32, get_cache_axes(t.shape(cache.value), cache.is_source ? "M" : "P"));
     t.name(cache.value, name);
   }
   add_causal_offsets(t.to());
+  if (caches.empty() || !caches.back().is_source) return;
+  add_sequence_input(onnx_io::source_mask, "M", t);
+  add_source_offsets(t.to());
+}
+
+void add_present(const LayerCache& cache, const char* tokens, Translation& t) {
+  t.to().add_output(t.to().add("present" + cache.name, "Identity", {t.name(cache.value)}), OnnxType::f32,
+                    get_cache_axes(t.shape(cache.value), tokens));
 }
 
 void add_decoder_outputs(Translation& t) {
@@ -62,8 +92,7 @@ void add_decoder_outputs(Translation& t) {
   t.to().add_output(t.to().add(tensor_names::logits, "Identity", {t.name(logits)}), OnnxType::f32,
                     {"N", "S", t.shape(logits)[-1]});
   for (const LayerCache& cache : list_caches(t.from())) {
-    t.to().add_output(t.to().add("present" + cache.name, "Identity", {t.name(cache.value)}), OnnxType::f32,
-                      get_cache_axes(t.shape(cache.value), "P+S"));
+    if (!cache.is_source) add_present(cache, "P+S", t);
   }
 }
 
@@ -75,10 +104,10 @@ void add_inputs(const DatasetInfo& data, Translation& t) {
     return;
   }
   for (const char* name : {tensor_names::ids, tensor_names::token_types}) {
-    t.to().add_input(name, OnnxType::i64, {"N", "S"});
+    add_sequence_input(name, "S", t);
     t.name(t.from().find_value(name), name);
   }
-  t.to().add_input(onnx_io::attention_mask, OnnxType::i64, {"N", "S"});
+  add_sequence_input(onnx_io::attention_mask, "S", t);
 }
 
 /// The output as the graph has it: images with channels last.
@@ -114,33 +143,90 @@ ProtoMessage make_model_message(const ProtoMessage& graph, const ModelDocument& 
   return model;
 }
 
-}  // namespace
+void translate_node(const Node& node, Translation& t) {
+  const TranslateNode translate = find_translation(node.op->type());
+  if (translate == nullptr) fail("{}: {} has no translation to ONNX", node.name, node.op->type());
+  translate(node, t);
+}
 
-void write_onnx(const std::filesystem::path& path, DeployedModel& model, const ModelArtifact& trained) {
-  const bool continues_texts = model.has_cache();
-  const Graph& graph = continues_texts ? model.graph(Mode::decoding) : model.graph();
-  Translation translation(graph, model.variables());
-  if (continues_texts) {
-    add_decoder_inputs(translation);
-  } else {
-    add_inputs(trained.data, translation);
-  }
-  for (const Node& node : graph.nodes()) {
-    const TranslateNode translate = find_translation(node.op->type());
-    if (translate == nullptr) fail("{}: {} has no translation to ONNX", node.name, node.op->type());
-    translate(node, translation);
-  }
-  if (continues_texts) {
-    add_decoder_outputs(translation);
-  } else {
-    for (const auto& [name, value] : graph.outputs()) add_output(name, value, translation);
-  }
+void translate_nodes(Translation& t) {
+  for (const Node& node : t.from().nodes()) translate_node(node, t);
+}
+
+void write_file(const std::filesystem::path& path, const Translation& translation, const ModelArtifact& trained) {
   const ProtoMessage message = make_model_message(translation.to().message(trained.document.model), trained.document);
   if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     fail("{}: {} MiB do not fit into an ONNX file (protobuf's limit is 2 GiB)", path.string(),
          message.content().size() >> 20);
   }
   write_file_atomic(path, message.content());
+}
+
+void write_decoder(const std::filesystem::path& path, DeployedModel& model, const ModelArtifact& trained) {
+  Translation translation(model.graph(Mode::decoding), model.variables());
+  add_decoder_inputs(translation);
+  translate_nodes(translation);
+  add_decoder_outputs(translation);
+  write_file(path, translation, trained);
+}
+
+/// The nodes that have written `caches` when the first token of a translation is read, and all that they need.
+std::vector<const Node*> find_encoder(const Graph& graph, const std::vector<LayerCache>& caches) {
+  std::set<ValueId> needed;
+  std::vector<const Node*> nodes;
+  for (const Node& node : std::views::reverse(graph.nodes())) {
+    const bool writes = node.op->type() == "append_cache" && contains(caches, node.inputs[AppendCache::keys]);
+    const bool is_read = std::ranges::any_of(node.outputs, [&](ValueId value) { return needed.contains(value); });
+    if (!writes && !is_read) continue;
+    nodes.push_back(&node);
+    needed.insert(node.inputs.begin(), node.inputs.end());
+  }
+  std::ranges::reverse(nodes);
+  return nodes;
+}
+
+void write_encoder(const std::filesystem::path& path, DeployedModel& model, const ModelArtifact& trained) {
+  const Graph &graph = model.graph(Mode::prefill), &decoder = model.graph(Mode::decoding);
+  std::vector<LayerCache> caches;  // the same by the graph's own values
+  for (const LayerCache& cache : list_caches(decoder)) {
+    if (cache.is_source) caches.push_back({graph.find_value(decoder.value(cache.value).name), cache.name, true});
+  }
+  Translation translation(graph, model.variables());
+  for (const char* name : {tensor_names::ids, onnx_io::attention_mask}) add_sequence_input(name, "S", translation);
+  translation.name(graph.find_value(tensor_names::ids), tensor_names::ids);
+  add_first_positions(translation.to());
+  for (const Node* node : find_encoder(graph, caches)) translate_node(*node, translation);
+  for (const LayerCache& cache : caches) add_present(cache, "S", translation);
+  write_file(path, translation, trained);
+}
+
+constexpr const char *model_file = "model.onnx", *encoder_file = "encoder_model.onnx",
+                     *decoder_file = "decoder_model.onnx";
+
+}  // namespace
+
+std::vector<std::string> onnx_files(const Task& task) {
+  return task.translates() ? std::vector<std::string>{encoder_file, decoder_file} : std::vector<std::string>{model_file};
+}
+
+std::vector<std::filesystem::path> write_onnx(const std::filesystem::path& folder, DeployedModel& model,
+                                              const ModelArtifact& trained) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : onnx_files(model.task())) files.push_back(folder / name);
+  if (model.task().translates()) {
+    write_encoder(files.front(), model, trained);
+    write_decoder(files.back(), model, trained);
+  } else if (model.has_cache()) {
+    write_decoder(files.front(), model, trained);
+  } else {
+    const Graph& graph = model.graph();
+    Translation translation(graph, model.variables());
+    add_inputs(trained.data, translation);
+    translate_nodes(translation);
+    for (const auto& [name, value] : graph.outputs()) add_output(name, value, translation);
+    write_file(files.front(), translation, trained);
+  }
+  return files;
 }
 
 }  // namespace ptrain

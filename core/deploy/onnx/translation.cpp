@@ -227,6 +227,11 @@ void translate_activation_op(const Node& node, Translation& t) {
   t.name(node.outputs[0], translate_activation(get_op<ActivationOp>(node).activation(), t.name(node.inputs[0]), t));
 }
 
+void translate_scale(const Node& node, Translation& t) {
+  const std::string factor = t.to().scalar(node.name + ".factor", get_op<Scale>(node).factor());
+  t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[0]), factor}));
+}
+
 void translate_add(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), t.name(node.inputs[1])}));
 }
@@ -385,6 +390,7 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"append_cache", translate_append_cache},
                                 {"cached_attention", translate_cached_attention},
                                 {"attention", translate_attention},
+                                {"scale", translate_scale},
                                 {"add", translate_add},
                                 {"elementwise_add", translate_elementwise_add},
                                 {"elementwise_mul", translate_elementwise_mul},

@@ -26,6 +26,7 @@ class Translation {
   OnnxGraph& to() { return to_; }
 
   void name(ValueId value, std::string name) { names_[value] = std::move(name); }
+  bool has_name(ValueId value) const { return names_.contains(value); }
   /// The name of a translated value. A parameter becomes a constant, unchanged.
   const std::string& name(ValueId value);
   const Shape& shape(ValueId value) const { return graph_.desc(value).shape; }
@@ -100,12 +101,18 @@ std::string translate_activation(Activation activation, const std::string& x, Tr
 namespace onnx_io {
 inline constexpr const char* attention_mask = "attention_mask";  // i64 [N,S], with a cache [N,P+S], 1 for tokens
 inline constexpr const char* position_ids = "position_ids";      // i64 [N,S], with a cache
-/// Not an input: the name of what add_causal_offsets() adds.
+inline constexpr const char* source_mask = "encoder_attention_mask";  // i64 [N,M], of a translator's source
+/// Not inputs: the names of what add_causal_offsets() and add_source_offsets() add.
 inline constexpr const char* causal_offsets = "causal_offsets";
+inline constexpr const char* source_offsets = "source_offsets";
 }  // namespace onnx_io
 
 /// Adds onnx_io::causal_offsets f32 [N,1,1,S,P+S], which is added to scores: 0 for the keys that a token sees, up to
 /// its own, and -1e9 for later ones and padding.
 void add_causal_offsets(OnnxGraph& to);
+/// The same for what every token sees all of: onnx_io::source_offsets f32 [N,1,1,1,M], -1e9 for padding.
+void add_source_offsets(OnnxGraph& to);
+/// Adds onnx_io::position_ids [1,S] of texts that are read from their beginning.
+void add_first_positions(OnnxGraph& to);
 
 }  // namespace ptrain

@@ -8,6 +8,9 @@
 
 namespace ptrain {
 
+/// Of translations that are asked for; evaluations take eval.beams.
+inline constexpr std::int64_t default_beams = 5;
+
 struct SearchOptions {
   std::int64_t beams = 1;       // 1: always the likeliest token
   std::int64_t max_tokens = 0;  // of a text, its end token included

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace ptrain {
@@ -90,6 +91,16 @@ Translator::Translator(Backend& backend, const Model& model, const Task& task, c
 
 std::vector<Translator::Ids> Translator::translate(std::span<const Ids> sources) {
   invariant(std::ssize(sources) <= batch_size_, "more texts than are translated at once");
+  std::vector<Ids> asked;
+  std::ranges::copy_if(sources, std::back_inserter(asked), [](const Ids& source) { return !source.empty(); });
+  const std::vector<Ids> found = search_for(asked);
+  auto next = found.begin();
+  std::vector<Ids> translations;
+  for (const Ids& source : sources) translations.push_back(source.empty() ? Ids() : *next++);
+  return translations;
+}
+
+std::vector<Translator::Ids> Translator::search_for(std::span<const Ids> sources) {
   std::vector<Text> texts;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const auto first_slot = static_cast<std::int32_t>(static_cast<std::int64_t>(i) * search_.beams);

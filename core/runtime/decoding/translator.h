@@ -18,13 +18,15 @@ class Translator {
   Translator(Backend& backend, const Model& model, const Task& task, const Variables& trained, DeployOptions options,
              SearchOptions search, std::int32_t end_token);
 
-  /// The translations of at most batch_size() sources, each of which ends in the end token; theirs are without it.
+  /// The translations of at most batch_size() sources, each of which ends in the end token; theirs are without it. That
+  /// of an empty source is empty.
   std::vector<Ids> translate(std::span<const Ids> sources);
   std::int64_t batch_size() const { return batch_size_; }
 
  private:
   struct Text;
 
+  std::vector<Ids> search_for(std::span<const Ids> sources);
   /// Few numbers of rows, since each has its plans.
   std::size_t round_rows(std::size_t rows) const;
   void prefill(std::vector<Text>& texts, std::span<const Ids> sources);
