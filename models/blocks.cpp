@@ -1,5 +1,6 @@
 #include "models/blocks.h"
 
+#include "core/base/errors.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/dropout.h"
 #include "core/ops/linear.h"
@@ -17,13 +18,22 @@ ModelVariable of_head(ModelVariable variable) {
   return variable;
 }
 
+ValueId Blocks::find_shared(const ModelVariable& variable) const {
+  if (sharing_.empty()) return no_value;
+  const ValueId shared = graph_.find_value(variable.name);
+  invariant(shared != no_value, "a shared variable was not declared before");
+  return shared;
+}
+
 ValueId Blocks::parameter(ModelVariable variable) {
+  if (const ValueId shared = find_shared(variable); shared != no_value) return shared;
   const ValueId id = graph_.add_parameter(variable.name, variable.shape);
   variables_.push_back(std::move(variable));
   return id;
 }
 
 ValueId Blocks::state(ModelVariable variable) {
+  if (const ValueId shared = find_shared(variable); shared != no_value) return shared;
   const ValueId id = graph_.add_state(variable.name, {DType::f32, variable.shape});
   variables_.push_back(std::move(variable));
   return id;

@@ -36,7 +36,7 @@ class Blocks {
   ValueId parameter(ModelVariable variable);
   ValueId state(ModelVariable variable);
   ValueId add(const std::string& name, OpPtr op, std::vector<ValueId> inputs) {
-    return graph_.add(name, std::move(op), std::move(inputs));
+    return graph_.add(name + sharing_, std::move(op), std::move(inputs));
   }
 
   /// x * weight^T + bias; `weight` [outputs, channels of x] and `bias` [outputs].
@@ -73,6 +73,15 @@ class Blocks {
     }
     graph_ = std::move(kept);
   }
+  /// What `build` returns, whose nodes read the variables that were declared before under their names. `suffix` tells
+  /// the nodes from those that read them first.
+  template <typename Build>
+  auto share_variables(const std::string& suffix, const Build& build) {
+    sharing_ = suffix;
+    const auto built = build();
+    sharing_.clear();
+    return built;
+  }
   /// The model with these logits as its output.
   BuiltModel finish(ValueId logits);
   /// The same with that name for the output, besides those set before.
@@ -83,7 +92,11 @@ class Blocks {
   ValueId rng_ = no_value;
 
  private:
+  /// The variable of that name that was declared before, while variables are shared; else none.
+  ValueId find_shared(const ModelVariable& variable) const;
+
   Mode mode_;
+  std::string sharing_;  // a suffix; empty: nodes declare their variables
   std::uint32_t streams_ = 0;
   std::vector<ModelVariable> variables_;
 };

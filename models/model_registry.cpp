@@ -232,9 +232,10 @@ ModelEntry retinanet_entry(std::string name, std::vector<std::string> other_name
           {"detection"},   MainWork::convolutions, std::move(weights)};
 }
 
-ModelEntry mask_rcnn_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
-  return {std::move(name), std::move(other_names),    "Mask R-CNN",           DataKind::image,
-          std::move(keys), {"instance_segmentation"}, MainWork::convolutions, std::move(weights)};
+ModelEntry mask_rcnn_entry(std::string name, std::vector<std::string> other_names, std::string task,
+                           std::string weights, Keys keys) {
+  return {std::move(name), std::move(other_names), "Mask R-CNN",           DataKind::image,
+          std::move(keys), {std::move(task)},      MainWork::convolutions, std::move(weights)};
 }
 
 ModelEntry pp_yoloe_entry(std::string name, std::vector<std::string> other_names, std::string weights, Keys keys) {
@@ -354,11 +355,18 @@ const std::vector<Row>& model_rows() {
        retinanet<retinanet_spec>},
       {retinanet_entry("retinanet_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        retinanet<retinanet_tiny_spec>},
-      {mask_rcnn_entry("maskrcnn_resnet50_fpn", {"MaskRCNN"}, "torchvision",
+      {mask_rcnn_entry("maskrcnn_resnet50_fpn", {"MaskRCNN"}, "instance_segmentation", "torchvision",
                        concatenate({"data.image_size", "data.augment", "model.frozen_norms"}, norm_keys)),
        mask_rcnn<mask_rcnn_spec>},
-      {mask_rcnn_entry("maskrcnn_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
+      {mask_rcnn_entry("maskrcnn_tiny", {}, "instance_segmentation", "ptrain",
+                       concatenate({"data.image_size", "data.augment"}, norm_keys)),
        mask_rcnn<mask_rcnn_tiny_spec>},
+      {mask_rcnn_entry("maskrcnn_resnet50_c4", {}, "single_map_instance_segmentation", "ptrain",
+                       concatenate({"data.image_size", "data.augment", "model.frozen_norms"}, norm_keys)),
+       mask_rcnn<mask_rcnn_c4_spec>},
+      {mask_rcnn_entry("maskrcnn_c4_tiny", {}, "single_map_instance_segmentation", "ptrain",
+                       concatenate({"data.image_size", "data.augment"}, norm_keys)),
+       mask_rcnn<mask_rcnn_c4_tiny_spec>},
       {pp_yoloe_entry("ppyoloe_plus_s", {"PPYOLOE"}, "PaddleDetection",
                       concatenate({"data.image_size", "data.augment"}, norm_keys)),
        pp_yoloe<ppyoloe_plus_s_spec>},

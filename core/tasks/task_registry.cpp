@@ -42,6 +42,7 @@ constexpr Row rows[] = {
     {"detection", make<Detection>},
     {"aligned_detection", make<AlignedDetection>},
     {"instance_segmentation", make<InstanceSegmentation>},
+    {"single_map_instance_segmentation", make<SingleMapInstanceSegmentation>},
     {"text_recognition", make<TextRecognition>},
     {"translation", make<TranslationTask>},
 };

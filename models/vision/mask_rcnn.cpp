@@ -10,6 +10,7 @@
 #include "core/ops/detection/match_boxes.h"
 #include "core/ops/detection/roi_align.h"
 #include "core/ops/image/conv2d.h"
+#include "core/ops/image/global_average_pool.h"
 #include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/gather.h"
 #include "core/ops/tensor/reshape.h"
@@ -24,8 +25,9 @@
 namespace ptrain {
 namespace {
 
-constexpr int box_bins = 7, mask_bins = 14, mask_side = 2 * mask_bins;  // of a side of a region
-constexpr int finest_stride = 4;                                        // px, of the pyramid
+constexpr int box_bins = 7, mask_bins = 14;       // of a side of a region
+constexpr std::size_t stages_before_regions = 3;  // of the ResNet, without a pyramid
+constexpr const char* last_stage_prefix = "roi_heads.box_head.";
 
 constexpr std::array<std::string_view, 2> class_layers{"roi_heads.box_predictor.",
                                                        "roi_heads.mask_predictor.mask_fcn_logits."};
@@ -39,12 +41,15 @@ class MaskRcnnBuilder final : public FeaturePyramid {
     size_ = image_size(batch);
     const ValueId images = inputs(batch);
     placements_ = graph_.add_input(tensor_names::placements, {DType::f32, Shape{batch.rows, placement_columns}});
-    const std::vector<ValueId> levels = pyramid(body(images));
+    const std::vector<ValueId> levels = feature_maps(images);
     const ValueId proposals = propose(levels);
     return training() ? learn(batch, levels, proposals) : detect(levels, proposals);
   }
 
  private:
+  bool has_pyramid() const { return spec_.form == MaskRcnnForm::pyramid; }
+  const AnchorForm& anchor_form() const { return has_pyramid() ? proposal_anchors : single_map_anchors; }
+  int mask_side() const { return has_pyramid() ? 2 * mask_bins : mask_bins; }
   std::int64_t classes() const { return spec_.classes + 1; }  // with the background, the first
   std::int64_t rows(ValueId x) const { return graph_.desc(x).shape[0]; }
   std::int64_t boxes_of_image(ValueId boxes) const { return graph_.desc(boxes).shape[1]; }
@@ -59,18 +64,26 @@ class MaskRcnnBuilder final : public FeaturePyramid {
                {rows_of_images, indices});
   }
 
+  /// Those that regions are looked at on, the finest first.
+  std::vector<ValueId> feature_maps(ValueId images) {
+    if (has_pyramid()) return pyramid(body(images));
+    return {body(images, stages_before_regions)[stages_before_regions - 1]};
+  }
+
   /// Regions that may have an object: detections [N,P,6] of one class. Sets class_logits and box_deltas in training.
   ValueId propose(std::vector<ValueId> levels) {
-    constexpr std::int64_t per_location = 3;  // anchors
+    DetectionAttributes attributes;
+    attributes.anchors = make_anchors(anchor_form(), size_.height, size_.width);
+    const std::int64_t per_location = attributes.anchors.level[0].per_location, inputs = channels(levels.front());
     const Initializer start = normal_start(0.01f);
     const std::string head = "rpn.head.", conv = head + "conv.0.0";
-    const SharedConvolution hidden = shared_convolution(conv, width(), {width(), 3}, start);
-    const SharedConvolution scores = shared_convolution(head + "cls_logits", width(), {per_location, 1}, start);
-    const SharedConvolution boxes = shared_convolution(head + "bbox_pred", width(), {4 * per_location, 1}, start);
-    levels.push_back(max_pool("backbone.fpn.pool", levels.back(), 1, 2, 0));
+    const SharedConvolution hidden = shared_convolution(conv, inputs, {inputs, 3}, start);
+    const SharedConvolution scores = shared_convolution(head + "cls_logits", inputs, {per_location, 1}, start);
+    const SharedConvolution boxes = shared_convolution(head + "bbox_pred", inputs, {4 * per_location, 1}, start);
+    if (has_pyramid()) levels.push_back(max_pool("backbone.fpn.pool", levels.back(), 1, 2, 0));
     std::vector<ValueId> logits, deltas;
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      const std::string level = fmt::format(".p{}", i + 2);
+      const std::string level = fmt::format(".p{}", anchor_form().first_level + static_cast<int>(i));
       const ValueId x = relu(conv + level + ".relu", apply(conv + level, hidden, levels[i]));
       const Shape shape = graph_.desc(x).shape;
       const auto flat = [&](const std::string& layer, const SharedConvolution& last, std::int64_t outputs) {
@@ -85,12 +98,12 @@ class MaskRcnnBuilder final : public FeaturePyramid {
       graph_.set_output(tensor_names::class_logits, all_logits);
       graph_.set_output(tensor_names::box_deltas, all_deltas);
     }
-    DetectionAttributes attributes;
-    attributes.anchors = make_anchors(proposal_anchors, size_.height, size_.width);
     attributes.width = static_cast<float>(size_.width);
     attributes.height = static_cast<float>(size_.height);
     attributes.score = -1;
-    attributes.per_level = attributes.per_image = training() ? spec_.learnt_proposals : spec_.proposals;
+    const MaskRcnnSpec::Proposals& wanted = training() ? spec_.learnt_proposals : spec_.proposals;
+    attributes.per_level = wanted.candidates;
+    attributes.per_image = wanted.count;
     attributes.overlap = 0.7f;
     attributes.least_side = 1e-3f;
     attributes.within = SuppressWithin::levels;
@@ -105,7 +118,7 @@ class MaskRcnnBuilder final : public FeaturePyramid {
   BuiltModel learn(const Bucket& batch, const std::vector<ValueId>& levels, ValueId proposals) {
     const std::int64_t images = batch.rows, objects = std::max<std::int64_t>(1, batch.get(extent_names::objects)),
                        runs = std::max<std::int64_t>(1, batch.get(extent_names::mask_runs));
-    const std::int64_t anchors = make_anchors(proposal_anchors, size_.height, size_.width).count();
+    const std::int64_t anchors = make_anchors(anchor_form(), size_.height, size_.width).count();
     rng_ = graph_.add_input(tensor_names::rng, {DType::i64, Shape{3}});
     const ValueId anchor_matches = graph_.add_input(tensor_names::anchor_matches, {DType::i32, Shape{images, anchors}});
     const ValueId object_boxes =
@@ -137,9 +150,10 @@ class MaskRcnnBuilder final : public FeaturePyramid {
     const ValueId ranges = graph_.add_input(tensor_names::mask_ranges, {DType::i32, Shape{images, objects, 2}});
     const ValueId masks = graph_.add_input(tensor_names::object_masks, {DType::i32, Shape{images, runs}});
     graph_.set_output(tensor_names::mask_targets,
-                      add("masks.targets", std::make_shared<MaskTargets>(MaskTargetsAttributes{mask_side}),
+                      add("masks.targets", std::make_shared<MaskTargets>(MaskTargetsAttributes{mask_side()}),
                           {mask_boxes, mask_matches, ranges, masks, placements_}));
-    return complete(tensor_names::mask_logits, score_masks(levels, mask_boxes));
+    const ValueId maps = has_pyramid() ? mask_maps(levels, mask_boxes) : first_maps(scores.maps, images);
+    return complete(tensor_names::mask_logits, score_masks(maps, images));
   }
 
   BuiltModel detect(const std::vector<ValueId>& levels, ValueId proposals) {
@@ -153,14 +167,16 @@ class MaskRcnnBuilder final : public FeaturePyramid {
                         {proposals, scores.logits, scores.deltas, placements_});
     const ValueId detections = found[DetectRegions::detections], own_class = found[DetectRegions::logit_classes];
     graph_.set_output(tensor_names::detections, detections);
-    const ValueId logits = score_masks(levels, detections);
+    const ValueId maps = has_pyramid() ? mask_maps(levels, detections)
+                                       : share_variables(".masks", [&] { return last_stage(levels, detections); });
+    const ValueId logits = score_masks(maps, rows(detections));
     const ValueId own = add("masks.own", std::make_shared<Gather>(GatherAttributes{-1, 2}), {logits, own_class});
     return complete(tensor_names::mask_probabilities, activate(Activation::sigmoid, "masks.probabilities", own));
   }
 
-  /// [N*R,bins,bins,width] of boxes [N,R,..] on the levels of strides 4 to 32.
+  /// [N*R,bins,bins,channels] of boxes [N,R,..] on the feature maps.
   ValueId align(const std::string& name, const std::vector<ValueId>& levels, ValueId boxes, int bins) {
-    const RoiLevels roi_levels{static_cast<std::int32_t>(levels.size()), finest_stride};
+    const RoiLevels roi_levels{static_cast<std::int32_t>(levels.size()), 1 << anchor_form().first_level};
     std::vector<ValueId> inputs{boxes};
     inputs.insert(inputs.end(), levels.begin(), levels.end());
     return add(name, std::make_shared<RoiAlign>(RoiAlignAttributes{roi_levels, bins}), std::move(inputs));
@@ -183,33 +199,59 @@ class MaskRcnnBuilder final : public FeaturePyramid {
   }
 
   struct BoxScores {
-    ValueId logits, deltas;  // [N,R,classes], [N,R,4 classes]
+    ValueId logits, deltas;   // [N,R,classes], [N,R,4 classes]
+    ValueId maps = no_value;  // [N*R,7,7,..] that they are of; none with a pyramid
   };
   BoxScores score_boxes(const std::vector<ValueId>& levels, ValueId boxes) {
-    constexpr std::int64_t pixels = box_bins * box_bins;
     const std::int64_t images = rows(boxes), each = boxes_of_image(boxes);
-    const ValueId maps = align("roi_heads.box_roi_pool", levels, boxes, box_bins);
-    const ValueId flat = reshape("roi_heads.box_roi_pool.flat", maps, {images * each, pixels * width()});
-    const ValueId x = hidden_layer("roi_heads.box_head.fc7", hidden_layer("roi_heads.box_head.fc6", flat, pixels));
+    const ValueId maps = has_pyramid() ? no_value : last_stage(levels, boxes);
+    const ValueId x = has_pyramid() ? hidden_layers(align("roi_heads.box_roi_pool", levels, boxes, box_bins))
+                                    : add("roi_heads.box_head.mean", std::make_shared<GlobalAveragePool>(), {maps});
     const auto predict = [&](const std::string& name, std::int64_t outputs) {
       const ValueId scores = classifier(name, x, outputs, linear_start(channels(x)), linear_start(channels(x)));
       return reshape(name + ".of_images", scores, {images, each, outputs});
     };
     const ValueId logits = predict("roi_heads.box_predictor.cls_score", classes());
-    return {logits, predict("roi_heads.box_predictor.bbox_pred", 4 * classes())};
+    return {logits, predict("roi_heads.box_predictor.bbox_pred", 4 * classes()), maps};
   }
 
-  /// [N,R,28,28,classes] of boxes [N,R,..].
-  ValueId score_masks(const std::vector<ValueId>& levels, ValueId boxes) {
-    const std::int64_t images = rows(boxes), each = boxes_of_image(boxes);
+  ValueId hidden_layers(ValueId maps) {
+    constexpr std::int64_t pixels = box_bins * box_bins;
+    const ValueId flat = reshape("roi_heads.box_roi_pool.flat", maps, {rows(maps), pixels * channels(maps)});
+    return hidden_layer("roi_heads.box_head.fc7", hidden_layer("roi_heads.box_head.fc6", flat, pixels));
+  }
+
+  /// The ResNet's last stage on each region: [N*R,7,7,..] of boxes [N,R,..].
+  ValueId last_stage(const std::vector<ValueId>& levels, ValueId boxes) {
+    const ValueId maps = align("roi_heads.box_roi_pool", levels, boxes, mask_bins);
+    return stage(last_stage_prefix, stages_before_regions + 1, maps, {.stride = 2});
+  }
+
+  /// Those of the first regions of each image, which may have an object: [N*P,..] of maps [N*R,..].
+  ValueId first_maps(ValueId maps, std::int64_t images) {
+    const Shape shape = graph_.desc(maps).shape;
+    const ValueId of_images = reshape("masks.maps", maps, {images, rows(maps) / images, shape[1], shape[2], shape[3]});
+    const SliceAttributes first{1, 0, spec_.regions.most_positives};
+    return reshape("masks.first_maps.flat", add("masks.first_maps", std::make_shared<Slice>(first), {of_images}),
+                   {images * spec_.regions.most_positives, shape[1], shape[2], shape[3]});
+  }
+
+  /// [N*R,14,14,width] of boxes [N,R,..] on a pyramid.
+  ValueId mask_maps(const std::vector<ValueId>& levels, ValueId boxes) {
     ValueId x = align("roi_heads.mask_roi_pool", levels, boxes, mask_bins);
     for (int i = 0; i < spec_.mask_convolutions; ++i) {
       const std::string name = fmt::format("roi_heads.mask_head.{}.0", i);
       x = relu(name + ".relu", fan_out_convolution(name, x, {width(), 3}));
     }
-    x = upsample("roi_heads.mask_predictor.conv5_mask", x);
+    return x;
+  }
+
+  /// [N,R,side,side,classes] of maps [N*R,side/2,side/2,..].
+  ValueId score_masks(ValueId maps, std::int64_t images) {
+    ValueId x = upsample("roi_heads.mask_predictor.conv5_mask", maps);
     x = fan_out_convolution("roi_heads.mask_predictor.mask_fcn_logits", x, {classes(), 1});
-    return reshape("roi_heads.mask_predictor.of_images", x, {images, each, mask_side, mask_side, classes()});
+    return reshape("roi_heads.mask_predictor.of_images", x,
+                   {images, rows(maps) / images, mask_side(), mask_side(), classes()});
   }
 
   /// With a bias, and filters initialised by He et al. 2015 with fan-out.
@@ -242,7 +284,7 @@ class MaskRcnnBuilder final : public FeaturePyramid {
   }
 
   static void name_parts(WeightMapping& file) {
-    if (name_body(file)) return;
+    if (name_body(file) || name_last_stage(file)) return;
     const bool has_classes =
         std::ranges::any_of(class_layers, [&](std::string_view layer) { return file.external.starts_with(layer); });
     file.part = has_classes ? WeightMapping::Part::classifier : WeightMapping::Part::head;
@@ -251,6 +293,14 @@ class MaskRcnnBuilder final : public FeaturePyramid {
       add_older_name(file, fmt::format("roi_heads.mask_head.{}.0.", i),
                      fmt::format("roi_heads.mask_head.mask_fcn{}.", i + 1));
     }
+  }
+
+  /// If it is the ResNet's last stage's, gives it the name in a ResNet's file.
+  static bool name_last_stage(WeightMapping& file) {
+    constexpr std::string_view prefix = last_stage_prefix;
+    if (!file.external.starts_with(prefix) || !file.external.substr(prefix.size()).starts_with("layer")) return false;
+    file.other_names = {file.external.substr(prefix.size())};
+    return true;
   }
 
   /// The name before torchvision 0.13, which published weights still have.
@@ -275,21 +325,42 @@ class MaskRcnn final : public ImageModel<MaskRcnnBuilder, MaskRcnnSpec> {
   }
 };
 
-}  // namespace
-
-MaskRcnnSpec mask_rcnn_spec(const Config& config, const DatasetInfo& data) { return {detector_spec(config, data)}; }
-
-MaskRcnnSpec mask_rcnn_tiny_spec(const Config& config, const DatasetInfo& data) {
-  MaskRcnnSpec spec = mask_rcnn_spec(config, data);
-  spec.name = "maskrcnn_tiny";
+/// Makes it a small one.
+void shrink_regions(MaskRcnnSpec& spec) {
   shrink(spec);
   spec.features = 128;
   spec.mask_convolutions = 2;
   spec.anchors = {64, 32};
   spec.regions = {32, 8};
-  spec.learnt_proposals = 200;
-  spec.proposals = 50;
+  spec.learnt_proposals = {200, 200};
+  spec.proposals = {50, 50};
   spec.detections = 20;
+}
+
+}  // namespace
+
+MaskRcnnSpec mask_rcnn_spec(const Config& config, const DatasetInfo& data) { return {detector_spec(config, data)}; }
+
+MaskRcnnSpec mask_rcnn_c4_spec(const Config& config, const DatasetInfo& data) {
+  MaskRcnnSpec spec = mask_rcnn_spec(config, data);
+  spec.name = "maskrcnn_resnet50_c4";
+  spec.form = MaskRcnnForm::single_map;
+  spec.learnt_proposals = {12000, 2000};
+  spec.proposals = {6000, 1000};
+  return spec;
+}
+
+MaskRcnnSpec mask_rcnn_tiny_spec(const Config& config, const DatasetInfo& data) {
+  MaskRcnnSpec spec = mask_rcnn_spec(config, data);
+  spec.name = "maskrcnn_tiny";
+  shrink_regions(spec);
+  return spec;
+}
+
+MaskRcnnSpec mask_rcnn_c4_tiny_spec(const Config& config, const DatasetInfo& data) {
+  MaskRcnnSpec spec = mask_rcnn_c4_spec(config, data);
+  spec.name = "maskrcnn_c4_tiny";
+  shrink_regions(spec);
   return spec;
 }
 

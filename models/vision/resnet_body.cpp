@@ -28,25 +28,25 @@ const Stages& get_stages(int depth) {
 
 bool has_bottlenecks(int depth) { return get_stages(depth).bottleneck; }
 
-std::array<ValueId, 4> ResNetBody::body(ValueId images) {
-  std::array<ValueId, 4> maps{};
+std::array<ValueId, 4> ResNetBody::body(ValueId images, std::size_t stages) {
+  std::array<ValueId, 4> maps{no_value, no_value, no_value, no_value};
   ValueId x = stem(images);
   int output_stride = 4, dilation = 1;
-  for (std::size_t i = 0; i < maps.size(); ++i) {
+  for (std::size_t i = 0; i < stages; ++i) {
     const int stride = i > 0 ? 2 : 1;
     const bool strides = output_stride * stride <= spec_.output_stride;
     const int first_dilation = dilation;
     (strides ? output_stride : dilation) *= stride;
-    x = maps[i] = stage(i + 1, x, {strides ? stride : 1, first_dilation, dilation});
+    x = maps[i] = stage(prefix_, i + 1, x, {strides ? stride : 1, first_dilation, dilation});
   }
   return maps;
 }
 
-ValueId ResNetBody::stage(std::size_t number, ValueId x, const Sampling& sampling) {
+ValueId ResNetBody::stage(const std::string& prefix, std::size_t number, ValueId x, const Sampling& sampling) {
   const Stages& stages = get_stages(spec_.depth);
   const std::int64_t width = spec_.base_channels << (number - 1);
   for (int block = 0; block < stages.blocks[number - 1]; ++block) {
-    const std::string name = fmt::format("{}layer{}.{}", prefix_, number, block);
+    const std::string name = fmt::format("{}layer{}.{}", prefix, number, block);
     const int stride = block == 0 ? sampling.stride : 1;
     const int dilation = block == 0 ? sampling.first_dilation : sampling.dilation;
     x = stages.bottleneck ? bottleneck(name, x, width, stride, dilation)

@@ -160,11 +160,12 @@ void add_translations(Batch& batch, TextBatch texts, int length) {
 
 /// Its losses are of all anchors and regions, of which there are few (reference.py).
 std::unique_ptr<Model> make_mask_detector(const Config& config, const DatasetInfo& data) {
-  MaskRcnnSpec spec = mask_rcnn_spec(config, data);
+  const bool has_pyramid = config.model.entry.name == "maskrcnn_resnet50_fpn";
+  MaskRcnnSpec spec = has_pyramid ? mask_rcnn_spec(config, data) : mask_rcnn_c4_spec(config, data);
   constexpr std::int32_t all_anchors = 5000, regions = 16, with_object = 8;
   spec.anchors = {all_anchors, all_anchors};
   spec.regions = {regions + objects_per_image, with_object};
-  spec.learnt_proposals = spec.proposals = regions;
+  spec.learnt_proposals = spec.proposals = {regions, regions};
   spec.detections = 20;
   return make_mask_rcnn(spec);
 }

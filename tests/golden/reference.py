@@ -3,6 +3,7 @@
 Weights, batches and sketch signs follow from a name and an index alone (splitmix64 over FNV-1a), so that
 tests/golden/sketch.h makes the same ones and no weights need to be stored.
 """
+import collections
 import dataclasses
 import math
 import pathlib
@@ -92,6 +93,7 @@ CASES = {case.name: case for case in (
     Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, tolerance=0.02, pixels=True),
     Case("retinanet_resnet50_fpn", 2, 128, 5, {**MOMENTUM, "lr": 1e-6}),
     Case("maskrcnn_resnet50_fpn", 2, 128, 4, {**MOMENTUM, "lr": 1e-6}),
+    Case("maskrcnn_resnet50_c4", 2, 128, 4, {**MOMENTUM, "lr": 1e-6}),
     # Half of the gradients of PyTorch's own fp32 are off by 1.5e-4 or more; a block's alpha is one sum, whose terms nearly cancel.
     Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}, tolerance=0.005),
     Case("crnn_tiny", 4, 64, 11, {**ADAMW, "lr": 1e-3}),
@@ -182,6 +184,10 @@ VECTORS = [
     ("backbone.body.layer", "bn3.bias", 0.0, 0.1),
     ("backbone.body.layer", ".weight", 0.4, 0.04),
     ("backbone.body.layer", ".bias", 1.0, 0.1),
+    ("roi_heads.box_head.layer", "bn3.weight", 0.1, 0.01),
+    ("roi_heads.box_head.layer", "bn3.bias", 0.0, 0.1),
+    ("roi_heads.box_head.layer", ".weight", 0.4, 0.04),
+    ("roi_heads.box_head.layer", ".bias", 1.0, 0.1),
     ("trunk_output", "c.1.weight", 0.1, 0.01),
     ("trunk_output", "c.1.bias", 0.0, 0.1),
     ("trunk_output", ".weight", 0.4, 0.04),
@@ -378,10 +384,38 @@ def mask_detector(case):
     from torchvision.models.detection import MaskRCNN, backbone_utils
     from torchvision.models.resnet import resnet50
     from torchvision.ops import FrozenBatchNorm2d
-    pyramid = backbone_utils._resnet_fpn_extractor(resnet50(norm_layer=FrozenBatchNorm2d), 5)
+    resnet, classes = resnet50(norm_layer=FrozenBatchNorm2d), case.classes + 1
     limits = {f"rpn_{when}_nms_top_n_{mode}": PROPOSALS for when in ("pre", "post") for mode in ("train", "test")}
-    return MaskRCNN(pyramid, case.classes + 1, **limits, rpn_batch_size_per_image=10**6, rpn_positive_fraction=1.0,
-                    box_batch_size_per_image=10**6, box_positive_fraction=1.0, box_detections_per_img=FOUND)
+    limits |= {"rpn_batch_size_per_image": 10**6, "rpn_positive_fraction": 1.0, "box_batch_size_per_image": 10**6,
+               "box_positive_fraction": 1.0, "box_detections_per_img": FOUND}
+    if case.name == "maskrcnn_resnet50_fpn":
+        return MaskRCNN(backbone_utils._resnet_fpn_extractor(resnet, 5), classes, **limits)
+    return MaskRCNN(FourthMap(resnet), **last_stage_heads(resnet.layer4, classes), **limits)
+
+
+class FourthMap(torch.nn.Module):
+    """The feature map C4 of a ResNet-50."""
+    out_channels = 1024
+
+    def __init__(self, resnet):
+        from torchvision.models._utils import IntermediateLayerGetter
+        super().__init__()
+        self.body = IntermediateLayerGetter(resnet, {"layer3": "0"})
+
+    def forward(self, images):
+        return self.body(images)
+
+
+def last_stage_heads(stage, classes):
+    """What makes torchvision's Mask R-CNN that on C4 (He et al. 2017): both heads share the ResNet's last stage."""
+    from torchvision.models.detection import faster_rcnn, mask_rcnn
+    from torchvision.models.detection.anchor_utils import AnchorGenerator
+    from torchvision.ops import MultiScaleRoIAlign
+    pool, features = MultiScaleRoIAlign(["0"], output_size=14, sampling_ratio=2), 2048
+    box_head = torch.nn.Sequential(collections.OrderedDict(layer4=stage, mean=torch.nn.AdaptiveAvgPool2d(1)))
+    return {"rpn_anchor_generator": AnchorGenerator(((32, 64, 128, 256, 512),), ((0.5, 1.0, 2.0),)),
+            "box_roi_pool": pool, "box_head": box_head, "box_predictor": faster_rcnn.FastRCNNPredictor(features, classes),
+            "mask_roi_pool": pool, "mask_head": stage, "mask_predictor": mask_rcnn.MaskRCNNPredictor(features, 256, classes)}
 
 
 def own_size(case):
@@ -530,7 +564,7 @@ def get_mask_loss(case, model, batch, step, dtype):
 
 
 def find_masks(model, images):
-    """What is found in images: boxes, labels, scores and masks of 28x28 px."""
+    """What is found in images: boxes, labels, scores and masks."""
     features = model.backbone(images)
     proposals, _ = model.rpn(listed(images), features)
     return model.roi_heads(features, proposals, listed(images).image_sizes)[0]

@@ -12,11 +12,11 @@ std::int32_t halved(std::int64_t extent, int times) {
 }
 
 /// Ratio by ratio, each in all sizes.
-void set_shapes(AnchorLevel& level, int side, int sizes) {
+void set_shapes(AnchorLevel& level, int side, const AnchorForm& form) {
   constexpr std::array ratios{0.5f, 1.0f, 2.0f};
   for (const float ratio : ratios) {
-    for (int i = 0; i < sizes; ++i) {
-      const double step = static_cast<double>(i) / static_cast<double>(sizes);
+    for (int i = 0; i < form.sizes; ++i) {
+      const double step = static_cast<double>(i * form.octaves) / static_cast<double>(form.sizes);
       const auto size = static_cast<float>(static_cast<int>(side * std::pow(2.0, step)));
       const float tall = std::sqrt(ratio), wide = 1 / tall;
       const float x = std::nearbyint(wide * size / 2), y = std::nearbyint(tall * size / 2);
@@ -37,7 +37,7 @@ AnchorGrid make_anchors(const AnchorForm& form, std::int64_t height, std::int64_
     level.columns = halved(width, i);
     level.stride_y = static_cast<std::int32_t>(height / level.rows);
     level.stride_x = static_cast<std::int32_t>(width / level.columns);
-    set_shapes(level, AnchorForm::first_side << (i - form.first_level), form.sizes);
+    set_shapes(level, AnchorForm::first_side << (i - form.first_level), form);
     next += level.count();
   }
   return grid;

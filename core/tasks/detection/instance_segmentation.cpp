@@ -90,19 +90,19 @@ std::vector<Loss> InstanceSegmentation::add_losses(Graph& graph, Mode /*mode*/) 
 void InstanceSegmentation::collate(Batch& batch) const {
   if (!batch.has(tensor_names::annotations)) return;
   const ImageSize size = find_image_size(batch);
-  const AnchorGrid anchors = make_anchors(proposal_anchors, size.height, size.width);
+  const AnchorGrid grid = make_anchors(anchors(), size.height, size.width);
   const std::int64_t objects = batch.at(tensor_names::annotations).shape()[1];
-  batch.add({tensor_names::anchor_matches, DType::i32, {anchors.count()}, double{BoxMatch::ignored}});
-  batch.add({box_targets, DType::f32, {anchors.count(), 4}});
+  batch.add({tensor_names::anchor_matches, DType::i32, {grid.count()}, double{BoxMatch::ignored}});
+  batch.add({box_targets, DType::f32, {grid.count(), 4}});
   batch.add({tensor_names::object_boxes, DType::f32, {objects, DetectObjects::columns}});
   batch.add({object_labels, DType::i32, {objects}});
   batch.add({tensor_names::mask_ranges, DType::i32, {objects, 2}});
   batch.at(tensor_names::anchor_matches).fill_rows(0, BoxMatch::ignored);
   for (std::int64_t row = 0; row < batch.count; ++row) {
     const PlacedObjects placed = place_objects(batch, row);
-    const AnchorMatches matches = match_anchors(proposal_anchors, anchors, placed.boxes);
+    const AnchorMatches matches = match_anchors(anchors(), grid, placed.boxes);
     std::ranges::copy(matches.objects, batch.at(tensor_names::anchor_matches).row<std::int32_t>(row).begin());
-    write_box_targets(anchors, matches, placed.boxes, batch.at(box_targets).row<float>(row));
+    write_box_targets(grid, matches, placed.boxes, batch.at(box_targets).row<float>(row));
     write_placed(placed, batch.at(tensor_names::object_boxes).row<float>(row));
     auto label = batch.at(object_labels).row<std::int32_t>(row);
     auto range = batch.at(tensor_names::mask_ranges).row<std::int32_t>(row);

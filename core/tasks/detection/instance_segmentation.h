@@ -1,12 +1,13 @@
 // Instance segmentation: boxes around objects of several classes, and the pixels of each.
 #pragma once
 
+#include "core/ops/detection/anchors.h"
 #include "core/tasks/detection/detection.h"
 
 namespace ptrain {
 
-/// Of detectors in two stages, which sample what they learn.
-class InstanceSegmentation final : public Detection {
+/// Of detectors in two stages, which sample what they learn. Regions are proposed on a feature pyramid.
+class InstanceSegmentation : public Detection {
  public:
   using Detection::Detection;
 
@@ -24,6 +25,21 @@ class InstanceSegmentation final : public Detection {
   void collate(Batch& batch) const override;
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
+
+ protected:
+  /// Those that regions are proposed by.
+  virtual const AnchorForm& anchors() const { return proposal_anchors; }
+};
+
+/// The same with regions proposed on a single feature map.
+class SingleMapInstanceSegmentation final : public InstanceSegmentation {
+ public:
+  using InstanceSegmentation::InstanceSegmentation;
+
+  std::string_view name() const override { return "single_map_instance_segmentation"; }
+
+ protected:
+  const AnchorForm& anchors() const override { return single_map_anchors; }
 };
 
 }  // namespace ptrain

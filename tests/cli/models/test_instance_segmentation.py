@@ -15,18 +15,20 @@ from trained import open_onnx, train_for
 
 from ptrain import FLOAT32, UINT8, Model
 
-CONFIG = ("model: {name: maskrcnn_tiny, classes: 3}\n"
-          "data: {source: synthetic, image_size: 64, batch_size: 8, synthetic_samples: 128, workers: 1}\n"
-          "train: {epochs: 8, optimizer: {name: adamw, lr: 0.003}, schedule: {name: cosine, warmup_steps: 10}}\n"
-          "eval: {every_epochs: 8}\n"
-          "output: {predictions: true}\n")
+CONFIG = ("model: {{name: {model}, classes: 3}}\n"
+          "data: {{source: synthetic, image_size: 64, batch_size: 8, synthetic_samples: 128, workers: 1}}\n"
+          "train: {{epochs: {epochs}, optimizer: {{name: adamw, lr: 0.003}}, schedule: {{name: cosine, warmup_steps: 10}}}}\n"
+          "eval: {{every_epochs: {epochs}}}\n"
+          "output: {{predictions: true}}\n")
 SIDE = 64
 
 
 class InstanceSegmentation(ProgramTest):
+    MODEL, EPOCHS, MASK_SIDE = "maskrcnn_tiny", 8, 28
+
     @classmethod
     def setUpClass(cls):
-        cls.own = train_for(cls, CONFIG)
+        cls.own = train_for(cls, CONFIG.format(model=cls.MODEL, epochs=cls.EPOCHS))
 
     def test_is_trained_asked_and_served(self):
         report = json.loads((self.own / "report.json").read_text())
@@ -39,7 +41,7 @@ class InstanceSegmentation(ProgramTest):
         model, server = Model(self.own, library()), Server(self.own)
         self.addCleanup(model.close)
         self.addCleanup(server.kill)
-        self.assertEqual(model.answers["mask_probabilities"][:2], (FLOAT32, (-1, 20, 28, 28)))
+        self.assertEqual(model.answers["mask_probabilities"][:2], (FLOAT32, (-1, 20, self.MASK_SIDE, self.MASK_SIDE)))
         found = model.answer({"images": (UINT8, (2, SIDE, SIDE, 3), (c_uint8 * len(pixels))(*pixels))}, "mask_probabilities")
         status, answer = server.infer([{"name": "images", "datatype": "UINT8", "shape": [2, SIDE, SIDE, 3], "data": pixels}])
         self.assertEqual(status, 200, answer)
@@ -61,7 +63,7 @@ class InstanceSegmentation(ProgramTest):
             values = (c_uint8 * (count * SIDE * SIDE * 3)).from_buffer_copy(pixels[-count:].tobytes())
             given = {"images": (UINT8, (count, SIDE, SIDE, 3), values)}
             expected = numpy.array(model.answer(given, "detections"), numpy.float32).reshape(count, 20, 6)
-            own_masks = numpy.array(model.answer(given, "mask_probabilities"), numpy.float32).reshape(count, 20, 28, 28)
+            own_masks = numpy.array(model.answer(given, "mask_probabilities"), numpy.float32).reshape(count, 20, self.MASK_SIDE, self.MASK_SIDE)
             self.assertGreater((expected[..., 5] >= 0).sum(), count)
             self.assertLess(numpy.abs(detections - expected).max(), 1e-2)  # px; scores below
             self.assertLess(numpy.abs(detections - expected)[..., 4:].max(), 1e-4)
@@ -113,6 +115,11 @@ class InstanceSegmentation(ProgramTest):
                 scored.summarize()
             for name, value in zip(("map", "map50", "map75"), scored.stats):
                 self.assertEqual(metrics[prefix + name]["value"], float(value), prefix + name)
+
+
+class SingleMap(InstanceSegmentation):
+    """The same of a detector that looks at regions of one feature map by the last stage of its body."""
+    MODEL, EPOCHS, MASK_SIDE = "maskrcnn_c4_tiny", 16, 14
 
 
 if __name__ == "__main__":

@@ -59,6 +59,55 @@ TEST(MaskRcnn, FindsBoxesAndMasks) {
   EXPECT_EQ(graph.find_value(tensor_names::object_boxes), no_value) << "it knows no objects";
 }
 
+MaskRcnnSpec single_map_spec() {
+  MaskRcnnSpec spec = mask_rcnn_c4_spec({}, {});
+  spec.classes = 90;
+  spec.image_size = 128;
+  return spec;
+}
+
+TEST(MaskRcnnC4, HasTheResNetsLastStageInItsHeads) {
+  std::set<std::string> names, others;
+  for (const WeightMapping& mapping : make_mask_rcnn(single_map_spec())->weights()) {
+    EXPECT_TRUE(names.insert(mapping.external).second) << mapping.external;
+    others.insert(mapping.other_names.begin(), mapping.other_names.end());
+  }
+  for (const char* name :
+       {"backbone.body.layer3.5.conv3.weight", "rpn.head.conv.0.0.weight",
+        "roi_heads.box_head.layer4.0.downsample.1.running_var", "roi_heads.box_head.layer4.2.conv3.weight",
+        "roi_heads.box_predictor.cls_score.weight", "roi_heads.mask_predictor.conv5_mask.weight"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+  EXPECT_EQ(names.size(), 5 * 53U + 2 * (3 + 2 + 2)) << "convolutions and norms of the ResNet; heads";
+  EXPECT_TRUE(others.contains("layer3.5.conv3.weight"));
+  EXPECT_TRUE(others.contains("layer4.2.conv3.weight"));
+}
+
+TEST(MaskRcnnC4, LooksAtRegionsOfBoxesAndMasksByTheSameVariables) {
+  const std::unique_ptr<Model> model = make_mask_rcnn(single_map_spec());
+  const Graph graph = model->build(2, Mode::deployment);
+  EXPECT_EQ(shape_of_output(graph, tensor_names::detections), (Shape{2, 100, 6}));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::mask_probabilities), (Shape{2, 100, 14, 14}));
+  const auto read = [&](const std::string& node) {
+    return graph.node(graph.value(graph.find_value(node)).producer).inputs[1];
+  };
+  const std::string conv = "roi_heads.box_head.layer4.2.conv3";
+  EXPECT_EQ(read(conv), read(conv + ".masks"));
+  EXPECT_EQ(shape_of_output(model->build(2, Mode::training), tensor_names::mask_logits), (Shape{2, 128, 14, 14, 91}));
+}
+
+TEST(MaskRcnnC4, HasAnchorsOfFiveSizesOnOneMap) {
+  const AnchorGrid anchors = make_anchors(single_map_anchors, 96, 160);
+  EXPECT_EQ(anchors.levels, 1);
+  EXPECT_EQ(anchors.count(), 15 * 6 * 10);
+  std::vector<float> widths;  // of squares
+  for (int i = 5; i < 10; ++i) widths.push_back(2 * anchors.level[0].shapes[i].x1);
+  EXPECT_EQ(widths, (std::vector<float>{32, 64, 128, 256, 512}));
+  const Bucket batch(2, {{extent_names::height, 96}, {extent_names::width, 160}});
+  const Graph graph = make_mask_rcnn(single_map_spec())->build(batch, Mode::training);
+  EXPECT_EQ(shape_of_output(graph, tensor_names::class_logits), (Shape{2, anchors.count(), 1}));
+}
+
 TEST(MaskRcnn, LearnsFromSamplesOfAnchorsAndRegions) {
   const std::unique_ptr<Model> model = make_mask_rcnn(published_spec());
   const Bucket batch(2, {{extent_names::height, 96},

@@ -10,8 +10,8 @@ using namespace testing;
 
 Config masks_config() { return detector_config("maskrcnn_tiny", 8); }
 
-TEST(InstanceSegmentationTraining, LearnsAndReportsItsLosses) {
-  const RunResult result = train(masks_config()).result;
+void expect_masks_learnt(const Config& config) {
+  const RunResult result = train(config).result;
   EXPECT_LT(result.losses.back(), 0.9 * result.losses.front());
   double sum = 0;
   for (const auto& [name, term] : result.loss_terms) sum += term.first;
@@ -24,6 +24,10 @@ TEST(InstanceSegmentationTraining, LearnsAndReportsItsLosses) {
   EXPECT_TRUE(last.evaluation.find("mask_map")->value.has_value());
   EXPECT_TRUE(last.evaluation.find("map")->value.has_value());
 }
+
+TEST(InstanceSegmentationTraining, LearnsAndReportsItsLosses) { expect_masks_learnt(masks_config()); }
+
+TEST(InstanceSegmentationTraining, LearnsOnASingleMap) { expect_masks_learnt(detector_config("maskrcnn_c4_tiny", 8)); }
 
 TEST(InstanceSegmentationTraining, SamplesAnewInEachStepAndAlikeInEachRun) {
   const RunResult one = train(masks_config()).result, other = train(masks_config()).result;
