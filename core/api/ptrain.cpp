@@ -167,6 +167,7 @@ ptrain_type to_public_type(DType dtype) {
 /// Runs the inputs and copies that output tensor; `room` counts elements of the given size.
 void run(api::Session& session, std::span<const InputTensor> inputs, std::string_view answer, void* to,
          std::size_t room, std::size_t element_bytes) {
+  if (session.translates()) fail_usage("the model translates, and reads texts alone: use ptrain_translate");
   const auto spec = std::ranges::find(session.answers(), answer, &TensorSpec::name);
   if (spec == session.answers().end()) {
     std::vector<std::string> names;

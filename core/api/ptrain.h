@@ -153,8 +153,8 @@ PTRAIN_API ptrain_status ptrain_run_answer(ptrain_model* model, const ptrain_ten
                                            const char* answer, void* data, size_t bytes);
 
 /* Translates `count` texts of UTF-8 as `ptrain infer` does by default, max_batch at a time. `translations` has room for
- * `room` bytes and receives the translations one after the other, each with a zero byte at its end. *bytes, unless NULL,
- * is set to the room they need; PTRAIN_INVALID if there is less. Blank texts stay blank. */
+ * `room` bytes and receives the translations one after the other, each with a zero byte at its end. *bytes, unless
+ * NULL, is set to the room they need; PTRAIN_INVALID if there is less. Blank texts stay blank. */
 PTRAIN_API ptrain_status ptrain_translate(ptrain_model* model, const char* const* texts, size_t count,
                                           char* translations, size_t room, size_t* bytes);
 

@@ -98,7 +98,6 @@ std::int32_t Session::encode_text(std::string_view text, std::span<std::int32_t>
 }
 
 Batch Session::run(std::span<const InputTensor> inputs) {
-  if (translates()) fail_usage("the model translates, and reads texts alone: use ptrain_translate");
   Batch batch = make_batch(data(), inputs, settings_.max_batch);
   require_process();
   Batch answers;

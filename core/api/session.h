@@ -42,10 +42,10 @@ class Session {
   /// Encodes text to ids and token types [max_length]; returns the number of tokens. Throws Error{usage} if the model
   /// reads images or the text is not UTF-8, Error{failed} if the model has no vocabulary.
   std::int32_t encode_text(std::string_view text, std::span<std::int32_t> ids, std::span<std::int32_t> types) const;
-  /// Returns the task's answers(). Throws as make_batch and Predictor::run do.
+  /// Returns the task's answers(). Throws as make_batch and Predictor::run do. Not for a translator.
   Batch run(std::span<const InputTensor> inputs);
-  /// The translation of each text. Throws Error{usage} if the model does not translate, for a text that is not UTF-8 and
-  /// for one of more tokens than the model reads.
+  /// The translation of each text. Throws Error{usage} if the model does not translate, for a text that is not UTF-8
+  /// and for one of more tokens than the model reads.
   std::vector<std::string> translate(std::span<const std::string> texts);
 
  private:

@@ -276,8 +276,7 @@ ServiceAnswer ModelService::make_answer(const json& request, const Batch& answer
       any_binary = true;
       const std::size_t before = binary.size();
       for (const std::string& text : texts) append_text(text, binary);
-      if (!as_texts)
-        binary.append(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
+      if (!as_texts) binary.append(reinterpret_cast<const char*>(tensor.bytes().data()), tensor.bytes().size());
       output["parameters"] = {{"binary_data_size", binary.size() - before}};
     }
     outputs.push_back(std::move(output));

@@ -4,6 +4,7 @@
 
 #include "core/infer/image_reader.h"
 #include "core/runtime/loaded_model.h"
+#include "core/runtime/tensors.h"
 #include "core/runtime/text_encoder.h"
 #include "core/serve/batcher.h"
 #include "core/serve/translation_batch.h"

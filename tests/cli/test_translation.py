@@ -93,20 +93,20 @@ class Translation(Translating):
         self.addCleanup(server.kill)
         status, about = server.ask("GET", f"/v2/models/{server.name}")
         self.assertEqual((status, about["inputs"]), (200, [{"name": "text", "datatype": "BYTES", "shape": [-1]}]))
-        self.assertEqual(about["outputs"], [{"name": "translation", "datatype": "BYTES", "shape": [-1]}])
+        self.assertEqual(about["outputs"], [{"name": "translations", "datatype": "BYTES", "shape": [-1]}])
 
         def ask(*texts, **more):
             return server.infer([{"name": "text", "datatype": "BYTES", "shape": [len(texts)], "data": list(texts)}], **more)
 
-        status, answer = ask(source, " ", "a dog hears the man", outputs=[{"name": "translation"}])
+        status, answer = ask(source, " ", "a dog hears the man", outputs=[{"name": "translations"}])
         self.assertEqual(status, 200, answer)
-        self.assertEqual(answer["outputs"], [{"name": "translation", "datatype": "BYTES", "shape": [3], "data": [first, "", third]}])
+        self.assertEqual(answer["outputs"], [{"name": "translations", "datatype": "BYTES", "shape": [3], "data": [first, "", third]}])
         status, answer = ask(*[source] * 20)
         self.assertEqual(answer["outputs"][0]["data"], [first] * 20, "more than are translated at once")
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(ask, [source, "a dog hears the man"] * 8))
         self.assertEqual([answer["outputs"][0]["data"] for _, answer in answers], [[first], [third]] * 8)
-        for inputs, what in ((("man " * 40,), "text 0: has 41 tokens with the one at its end, expected at most 16"), ((), "at least one")):
+        for inputs, what in ((("man " * 40,), "text 0: has 42 tokens with the one at its end, expected at most 16"), ((), "at least one")):
             status, answer = ask(*inputs)
             self.assertEqual(status, 400, answer)
             self.assertIn(what, answer["error"])
@@ -124,7 +124,7 @@ class Translation(Translating):
         other = opened.clone()
         self.addCleanup(other.close)
         self.assertEqual(other.translate([source]), [first])
-        with self.assertRaisesRegex(RuntimeError, "text 1: has 41 tokens"):
+        with self.assertRaisesRegex(RuntimeError, "text 1: has 42 tokens"):
             opened.translate([source, "man " * 40])
         with self.assertRaisesRegex(RuntimeError, "use ptrain_translate"):
             opened.run({"input_ids": (INT32, (1, 2), (ctypes.c_int32 * 2)(3, 1))})
