@@ -98,10 +98,10 @@ void add_first_positions(OnnxGraph& to) {
   const std::int64_t zero = 0, one = 1;
   const std::string extent =
       to.add("positions.extent", "Shape", {tensor_names::ids}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
-  const std::string range = to.add("positions.range", "Range",
-                                   {to.constant("positions.first", {}, std::span(&zero, 1)),
-                                    to.add("positions.count", "Squeeze", {extent}),
-                                    to.constant("positions.step", {}, std::span(&one, 1))});
+  const std::string range =
+      to.add("positions.range", "Range",
+             {to.constant("positions.first", {}, std::span(&zero, 1)), to.add("positions.count", "Squeeze", {extent}),
+              to.constant("positions.step", {}, std::span(&one, 1))});
   to.add(onnx_io::position_ids, "Unsqueeze", {range, to.constant("positions.axes", {1}, Ints{0})});
 }
 

@@ -153,7 +153,7 @@ void translate_nodes(Translation& t) {
   for (const Node& node : t.from().nodes()) translate_node(node, t);
 }
 
-void write_file(const std::filesystem::path& path, const Translation& translation, const ModelArtifact& trained) {
+void write_file(const std::filesystem::path& path, Translation& translation, const ModelArtifact& trained) {
   const ProtoMessage message = make_model_message(translation.to().message(trained.document.model), trained.document);
   if (message.content().size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
     fail("{}: {} MiB do not fit into an ONNX file (protobuf's limit is 2 GiB)", path.string(),
@@ -206,7 +206,8 @@ constexpr const char *model_file = "model.onnx", *encoder_file = "encoder_model.
 }  // namespace
 
 std::vector<std::string> onnx_files(const Task& task) {
-  return task.translates() ? std::vector<std::string>{encoder_file, decoder_file} : std::vector<std::string>{model_file};
+  return task.translates() ? std::vector<std::string>{encoder_file, decoder_file}
+                           : std::vector<std::string>{model_file};
 }
 
 std::vector<std::filesystem::path> write_onnx(const std::filesystem::path& folder, DeployedModel& model,

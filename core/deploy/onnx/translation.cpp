@@ -3,6 +3,7 @@
 
 #include "core/base/errors.h"
 #include "core/ops/concat.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"

@@ -99,8 +99,8 @@ std::string translate_activation(Activation activation, const std::string& x, Tr
 /// Names of the inputs of texts, as in exports of transformers (Optimum's for those with a cache). P: tokens of the
 /// past.
 namespace onnx_io {
-inline constexpr const char* attention_mask = "attention_mask";  // i64 [N,S], with a cache [N,P+S], 1 for tokens
-inline constexpr const char* position_ids = "position_ids";      // i64 [N,S], with a cache
+inline constexpr const char* attention_mask = "attention_mask";       // i64 [N,S], with a cache [N,P+S], 1 for tokens
+inline constexpr const char* position_ids = "position_ids";           // i64 [N,S], with a cache
 inline constexpr const char* source_mask = "encoder_attention_mask";  // i64 [N,M], of a translator's source
 /// Not inputs: the names of what add_causal_offsets() and add_source_offsets() add.
 inline constexpr const char* causal_offsets = "causal_offsets";
