@@ -9,8 +9,8 @@ if [[ ! -x $environment/bin/python ]]; then
   mkdir -p build
   python3 -m venv "$environment" || { echo "skipped: python3 -m venv does not work here"; exit 77; }
 fi
-modules=(tritonclient.http.aio mlperf_logging twine kserve openai tensorboard visualdl)
-packages=(uv 'tritonclient[http]' aiohttp mlperf-logging twine kserve openai tensorboard)
+modules=(tritonclient.http.aio mlperf_logging twine kserve openai tensorboard visualdl onnx onnxruntime tokenizers)
+packages=(uv 'tritonclient[http]' aiohttp mlperf-logging twine kserve openai tensorboard onnx onnxruntime tokenizers)
 installed() { "$environment/bin/python" -c "import ${modules[*]/%/,} sys" 2>/dev/null; }
 # uv fetches and unpacks several at once: a fifth of pip's time.
 installed || { timeout 60 "$environment/bin/pip" install --quiet --disable-pip-version-check uv &&
