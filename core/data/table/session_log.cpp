@@ -3,15 +3,18 @@
 #include "core/base/errors.h"
 #include "core/data/text/row_reader.h"
 #include "core/data/text/table_columns.h"
+#include "core/io/atomic_file.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <variant>
 
 namespace ptrain {
 namespace {
@@ -40,23 +43,34 @@ std::size_t require_column(const std::vector<std::string>& header, std::span<con
   fail("{}:1: expected a header with a column {}, got {}", name, fmt::join(names, ", "), quoted_list(header));
 }
 
-struct Step {
-  std::string item;
-  std::string time;
-};
+/// A number, or a date that its text orders.
+using Time = std::variant<double, std::string>;
 
-/// None where the text is not a number as a whole.
-std::optional<double> parse_time(std::string_view text) {
+/// Whether the text begins as `pattern` has it: 0 is any digit, - a separator of dates, and all else itself.
+bool begins_as(std::string_view text, std::string_view pattern) {
+  const auto fits = [](char c, char wanted) {
+    if (wanted == '0') return c >= '0' && c <= '9';
+    return wanted == '-' ? c == '-' || c == '/' || c == '.' : c == wanted;
+  };
+  return text.size() >= pattern.size() &&
+         std::equal(pattern.begin(), pattern.end(), text.begin(), [&](char wanted, char c) { return fits(c, wanted); });
+}
+
+/// `place` is of the field, for errors.
+Time parse_time(std::string text, const std::string& place) {
+  if (begins_as(text, "0000-00-00") || begins_as(text, "00:00")) return text;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  if (error == std::errc() && end == text.data() + text.size() && std::isfinite(number)) return number;
+  fail("{}: expected a number, a date as 2014-04-07T10:51:09 or a time as 10:51:09, got {}", place, quoted_name(text));
 }
 
-bool is_earlier(const Step& one, const Step& other) {
-  const auto number = parse_time(one.time), other_number = parse_time(other.time);
-  return number && other_number ? *number < *other_number : one.time < other.time;
-}
+struct Step {
+  std::string item;
+  Time time;
+};
+
+bool is_earlier(const Step& one, const Step& other) { return one.time < other.time; }
 
 std::vector<std::string> in_order(std::vector<Step> steps) {
   std::ranges::stable_sort(steps, is_earlier);
@@ -78,6 +92,7 @@ std::vector<Session> parse_session_log(std::string_view text, const std::string&
   std::unordered_map<std::string, std::size_t> numbers;
   std::vector<Session> sessions;
   std::vector<std::vector<Step>> steps;
+  std::optional<Time> first_time;
   while (reader.next(fields)) {
     if (fields.size() != header.size()) {
       fail("{}:{}: expected {} fields, as in the header, got {}", name, reader.line(), header.size(), fields.size());
@@ -90,12 +105,19 @@ std::vector<Session> parse_session_log(std::string_view text, const std::string&
       if (value.empty()) fail("{}:{}: {}: is empty", name, reader.line(), header[column]);
       return value;
     };
+    const auto read_time = [&](std::size_t column) {
+      const std::string place = fmt::format("{}:{}: {}", name, reader.line(), header[column]);
+      Time time = parse_time(require(column), place);
+      if (!first_time) first_time = time;
+      if (time.index() != first_time->index()) fail("{}: expected only numbers or only dates in this column", place);
+      return time;
+    };
     const auto [found, is_new] = numbers.try_emplace(require(session_column), sessions.size());
     if (is_new) {
       sessions.push_back({reader.line(), {}});
       steps.emplace_back();
     }
-    steps[found->second].push_back({require(item_column), time_column ? require(*time_column) : std::string()});
+    steps[found->second].push_back({require(item_column), time_column ? read_time(*time_column) : Time()});
   }
   if (sessions.empty()) fail("{}: has no rows below its header", name);
   for (std::size_t i = 0; i < sessions.size(); ++i) sessions[i].items = in_order(std::move(steps[i]));

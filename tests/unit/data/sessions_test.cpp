@@ -34,6 +34,7 @@ TEST(SessionLog, OrdersASessionByTime) {
   EXPECT_EQ(items_of(parse_session_log("session,item,Time\n1,a,100\n1,b,9.5\n1,c,9.5\n", "log")), expected);
   EXPECT_EQ(items_of(parse_session_log("session,item,time\n1,a,2016-05-09\n1,b,2016-04-10\n1,c,2016-04-11\n", "log")),
             expected);
+  EXPECT_EQ(items_of(parse_session_log("session,item,time\n1,a,10:00\n1,b,09:30\n1,c,09:31\n", "log")), expected);
 }
 
 TEST(SessionLog, OfAnotherFormIsRefusedByFileAndLine) {
@@ -44,6 +45,12 @@ TEST(SessionLog, OfAnotherFormIsRefusedByFileAndLine) {
   EXPECT_EQ(refusal("session,item\n1,\n"), "log:2: item: is empty");
   EXPECT_EQ(refusal("session,item\n1,2\nsession,item\n"),
             "log:3: repeats the header, as where files were joined: remove the line");
+  const std::string expected = "expected a number, a date as 2014-04-07T10:51:09 or a time as 10:51:09, got ";
+  for (const std::string time : {"4/7/2014", "2014-4-7", "9:05", "soon", "nan", "inf"}) {
+    EXPECT_EQ(refusal("session,item,time\n1,2," + time + "\n"), "log:2: time: " + expected + '"' + time + '"');
+  }
+  EXPECT_EQ(refusal("session,item,time\n1,2,9\n1,3,2014-04-07\n"),
+            "log:3: time: expected only numbers or only dates in this column");
   EXPECT_EQ(refusal("session,item\n"), "log: has no rows below its header");
   EXPECT_EQ(refusal(""), "log: is empty: expected a header and a row for each step of a session");
 }
