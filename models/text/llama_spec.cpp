@@ -177,6 +177,12 @@ void refuse_other_networks(const GgufFile& file) {
   }
 }
 
+/// Nothing finite comes of other epsilons and bases of rotation.
+double require_positive(double value, const std::string& file, std::string_view field) {
+  if (value > 0 && std::isfinite(value)) return value;
+  fail("{}: {}: expected a number above 0, got {}", file, field, value);
+}
+
 /// A damaged number would build layers for hours.
 std::int64_t read_layers(const GgufFile& file) {
   const std::int64_t layers = file.positive_integer("block_count");
@@ -246,14 +252,17 @@ LlamaSpec llama_spec_from_config(LlamaForm form, const std::filesystem::path& co
   spec.intermediate = positive_integer(json, "intermediate_size", config_json);
   spec.vocab_size = positive_integer(json, "vocab_size", config_json);
   spec.max_positions = positive_integer(json, "max_position_embeddings", config_json);
-  spec.rms_norm_epsilon = static_cast<float>(number_or(json, "rms_norm_eps", 1e-6, config_json));
+  spec.rms_norm_epsilon = static_cast<float>(
+      require_positive(number_or(json, "rms_norm_eps", 1e-6, config_json), config_json.string(), "rms_norm_eps"));
   spec.tied = boolean_or(json, "tie_word_embeddings", false, config_json);
   const nlohmann::json rope = given("rope_parameters") ? json.at("rope_parameters")
                               : given("rope_scaling")  ? json.at("rope_scaling")
                                                        : nlohmann::json::object();
   if (!rope.is_object()) fail("{}: rope_scaling: expected an object", config_json.string());
   require_field(rope, "partial_rotary_factor", 1.0, model, config_json);
-  spec.rope_theta = number_or(rope, "rope_theta", number_or(json, "rope_theta", 10000, config_json), config_json);
+  spec.rope_theta =
+      require_positive(number_or(rope, "rope_theta", number_or(json, "rope_theta", 10000, config_json), config_json),
+                       config_json.string(), "rope_theta");
   spec.rope_scaling = read_scaling(rope, config_json);
   return spec;
 }
@@ -263,6 +272,9 @@ LlamaSpec llama_spec_from_gguf(LlamaForm form, const GgufFile& file) {
     fail("{}: general.architecture: expected {}, got {}: weights of another network", file.path(), enum_name(form),
          file.architecture());
   }
+  const auto positive = [&](const char* key, std::optional<double> otherwise) {
+    return require_positive(file.number(key, otherwise), file.path(), fmt::format("{}.{}", file.architecture(), key));
+  };
   LlamaSpec spec;
   spec.form = form;
   refuse_other_networks(file);
@@ -273,7 +285,7 @@ LlamaSpec llama_spec_from_gguf(LlamaForm form, const GgufFile& file) {
   spec.head_dim = file.positive_integer("attention.key_length", std::max<std::int64_t>(spec.hidden / spec.heads, 1));
   spec.intermediate = file.positive_integer("feed_forward_length");
   spec.max_positions = file.positive_integer("context_length");
-  spec.rms_norm_epsilon = static_cast<float>(file.number("attention.layer_norm_rms_epsilon"));
+  spec.rms_norm_epsilon = static_cast<float>(positive("attention.layer_norm_rms_epsilon", {}));
   const NamedTensor* const tokens = find_tensor(file, "token_embd.weight");
   if (tokens == nullptr) fail("{}: has no tensor token_embd.weight", file.path());
   spec.vocab_size = tokens->shape[0];
@@ -283,7 +295,7 @@ LlamaSpec llama_spec_from_gguf(LlamaForm form, const GgufFile& file) {
     fail("{}: rope.dimension_count: expected the width of a head, {}, even and at most 512", file.path(),
          spec.head_dim);
   }
-  spec.rope_theta = file.number("rope.freq_base", 10000);
+  spec.rope_theta = positive("rope.freq_base", 10000);
   spec.rope_scaling = read_scaling({spec.head_dim, spec.rope_theta, {}}, file);
   return spec;
 }

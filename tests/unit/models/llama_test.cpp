@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace ptrain {
 namespace {
 
@@ -102,6 +104,9 @@ TEST_F(LlamaSpecs, OfPartialRotationQuantisedOrOfAbsurdDepthAreRefused) {
   EXPECT_NE(
       refusal(depth, depth + ", \"quantization_config\": {\"quant_method\": \"gptq\"}").find("quantization_config"),
       std::string::npos);
+  EXPECT_NE(
+      refusal("\"rope_theta\": 500000.0", "\"rope_theta\": 0").find("rope_theta: expected a number above 0, got 0"),
+      std::string::npos);
   std::string text = llama_config_json(llama_spec_of_size(LlamaForm::llama, "1b"));
   text.replace(text.find(depth), depth.size(), depth + R"(, "partial_rotary_factor": 1, "quantization_config": null)");
   EXPECT_NO_THROW(read(LlamaForm::llama, text));
@@ -130,6 +135,14 @@ class LlamaGguf : public ::testing::Test {
   }
   const TemporaryDirectory directory_;
 };
+
+TEST_F(LlamaGguf, ABaseOfRotationIsPositive) {
+  for (const float base : {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    EXPECT_NE(
+        get_error([&] { read("rope.freq_base", base); }).find("w.gguf: llama.rope.freq_base: expected a number above"),
+        std::string::npos);
+  }
+}
 
 TEST_F(LlamaGguf, FactorsWithoutATypeAreLinear) {
   for (const char* key : {"rope.scaling.factor", "rope.scale_linear"}) {
