@@ -9,8 +9,6 @@
 #include "core/report/environment.h"
 #include "core/report/json_file.h"
 
-#include <sstream>
-
 namespace ptrain {
 namespace {
 
@@ -82,12 +80,15 @@ BenchProgram bench_program(const fs::path& path) {
 }
 
 std::string find_last_line(const fs::path& log) {
-  std::string last;
-  std::istringstream lines(read_file(log, WebPages::read));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) last = line;
-  }
-  return last.starts_with("error: ") ? last.substr(7) : last;
+  constexpr std::size_t most_bytes = 300;
+  const std::string text = read_file(log, WebPages::read);
+  const std::size_t last = text.find_last_not_of("\n\r");
+  if (last == std::string::npos) return "no output";
+  const std::size_t end_before = text.find_last_of("\n\r", last);
+  const std::size_t begin = end_before == std::string::npos ? 0 : end_before + 1;
+  std::string line = text.substr(begin, std::min(last + 1 - begin, most_bytes));
+  if (begin + line.size() <= last) line += "...";
+  return line.starts_with("error: ") ? line.substr(7) : line;
 }
 
 BenchRun make_bench_run(const Suite& suite, const BenchCase& item, std::int64_t repeat) {

@@ -20,7 +20,7 @@ struct BenchProgram {
 /// Identifies a program; an empty `path` means this one. Throws Error{usage} when it cannot be read.
 BenchProgram bench_program(const std::filesystem::path& path = {});
 
-/// The last line of a log with content, without "error: ".
+/// The last line of a log with content, without "error: "; of a longer one the first 300 bytes.
 std::string find_last_line(const std::filesystem::path& log);
 
 struct BenchRun {

@@ -19,8 +19,8 @@ using nlohmann::json;
 using Source = CommandMetric::Source;
 
 constexpr std::string_view json_prefix = "json:", report_prefix = "report:";
-/// std::regex takes stack in proportion to a line.
-constexpr std::size_t longest_line = 4096;
+/// The part of a line that expressions are searched for in: std::regex takes stack in proportion to it.
+constexpr std::size_t searched_part = 4096;
 
 std::regex compile_expression(const std::string& text, const std::string& where) {
   std::regex expression;
@@ -41,7 +41,7 @@ std::vector<std::string_view> split_output(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("\n\r"), text.size());
-    if (end > 0) lines.push_back(text.substr(0, std::min(end, longest_line)));
+    if (end > 0) lines.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
@@ -82,10 +82,19 @@ void add_figures(std::vector<double>& figures, const json& value, const CommandM
 std::vector<double> match_lines(const CommandMetric& metric, const std::string& output) {
   const std::regex expression = compile_expression(metric.name, "metric");
   std::vector<double> figures;
-  for (const std::string_view line : split_output(output)) {
+  bool has_long_line = false;
+  for (const std::string_view whole : split_output(output)) {
+    const std::string_view line = whole.substr(0, searched_part);
+    const bool is_long = line.size() < whole.size();
+    has_long_line = has_long_line || is_long;
     std::match_results<std::string_view::const_iterator> match;
     if (!std::regex_search(line.begin(), line.end(), match, expression)) continue;
+    if (is_long && match[0].second == line.end()) continue;  // the figure may have further digits
     figures.push_back(parse_figure(match[1].str(), metric));
+  }
+  if (figures.empty() && has_long_line) {
+    fail("the metric {} is not in the first {} bytes of a line of the output: print it on a line of its own",
+         shown(metric.name), searched_part);
   }
   return figures;
 }

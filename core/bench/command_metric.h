@@ -29,7 +29,7 @@ CommandMetric parse_command_metric(const std::string& text, const std::string& w
 
 /// The figures in the order printed, from the command's output or its file; not for wall times and reports. Throws
 /// Error{failed} with one line when there is none, or one is no number above 0. Lines of output end with a line feed or
-/// a carriage return, and count up to 4096 bytes.
+/// a carriage return; a regular expression is searched for in the first 4096 bytes of each.
 std::vector<double> read_command_metric(const CommandMetric& metric, const std::filesystem::path& output);
 
 }  // namespace ptrain

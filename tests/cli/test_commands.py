@@ -170,6 +170,13 @@ class Faults(ProgramTest):
         message = next(one["message"] for one in self.records() if one["status"] == "error")
         self.assertIn("exit code 127", message)
 
+    def test_a_failure_is_told_by_the_last_line_in_short(self):
+        for command, told in (("exit 3", "exit code 3: no output"), ("echo one; echo two; echo; exit 3", "exit code 3: two"),
+                              ("head -c 100000 /dev/zero | tr '\\0' x; exit 3", f"exit code 3: {'x' * 300}...")):
+            with self.subTest(command):
+                self.assertEqual(self.bench("--command", command, "--fresh").returncode, 1)
+                self.assertEqual({one["message"] for one in self.records()}, {told})
+
     def test_a_figure_of_an_earlier_run_is_none(self):
         (self.folder / "old.json").write_text('{"speed": 77}')
         self.bench("--command", "true", "--metric", f"json:{self.folder}/old.json#speed")

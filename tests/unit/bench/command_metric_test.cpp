@@ -25,6 +25,7 @@ TEST_F(CommandMetricTest, ReadsEveryLineThatMatches) {
 TEST_F(CommandMetricTest, ReadsJsonLines) {
   EXPECT_EQ(read("json:a.b", "text\n{\"a\": {\"b\": 2}}\n{\"c\": 1}\n{broken\n{\"a\": {\"b\": [3, \"4\"]}}\n"),
             (std::vector<double>{2, 3, 4}));
+  EXPECT_EQ(read("json:a", "{\"text\": \"" + std::string(100'000, 'x') + "\", \"a\": 5}"), (std::vector<double>{5}));
 }
 
 TEST_F(CommandMetricTest, SaysWhatIsMissingOrNoFigure) {
@@ -33,6 +34,11 @@ TEST_F(CommandMetricTest, SaysWhatIsMissingOrNoFigure) {
   };
   EXPECT_EQ(message("speed (.+)", "nothing"), "the metric \"speed (.+)\" is not in the output");
   EXPECT_EQ(message("speed (.+)", "speed -1"), "the metric \"speed (.+)\" is \"-1\", expected a number above 0");
+  const std::string cut = std::string(4090, 'x') + " speed 12345";
+  EXPECT_EQ(
+      message("speed ([0-9]+)", cut),
+      "the metric \"speed ([0-9]+)\" is not in the first 4096 bytes of a line of the output: print it on a line of "
+      "its own");
   EXPECT_EQ(message("json:a", "{\"b\": 1}"), "the metric \"a\" is not in the JSON lines of the output");
 }
 
