@@ -1,15 +1,16 @@
 // doctor --ranks: compares the ranks of a job with one another.
 #pragma once
 
+#include "core/io/temporary_file.h"
+
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 namespace ptrain {
 
 struct RanksRequest {
   std::int64_t ranks = 0;  // threads, unless a launcher started ptrain; 0: this machine alone
-  std::string disk = std::filesystem::temp_directory_path().string();  // folder on the disk to measure
+  std::string disk = get_temporary_folder().string();  // folder on the disk to measure
 };
 
 /// Runs check_ranks() on every rank of this process and prints the checks on rank 0. Throws Error{failed} there when

@@ -28,59 +28,16 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& byt
   refuse_stand_in(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-namespace {
-
-bool is_gzip(std::span<const std::uint8_t> bytes) { return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b; }
-
-}  // namespace
-
 ByteReader::ByteReader(std::span<const std::uint8_t> bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {
-  gzip_ = is_gzip(bytes);
-  if (!gzip_) return;
-  constexpr int gzip_window = 15 + 16;
-  if (inflateInit2(&stream_, gzip_window) != Z_OK) fail("{}: zlib cannot start", name_);
-  stream_.next_in = const_cast<Bytef*>(bytes_.data());
-  stream_.avail_in = static_cast<uInt>(std::min<std::size_t>(bytes_.size(), 1u << 30));
-}
-
-ByteReader::~ByteReader() {
-  if (gzip_) inflateEnd(&stream_);
+  if (is_gzip(std::as_bytes(bytes))) gzip_.emplace(std::as_bytes(bytes), name_);
 }
 
 std::size_t ByteReader::read_some(std::span<std::uint8_t> out) {
-  if (!gzip_) {
-    const std::size_t count = std::min(out.size(), bytes_.size() - position_);
-    if (count > 0) std::memcpy(out.data(), bytes_.data() + position_, count);
-    position_ += count;
-    return count;
-  }
-  std::size_t done = 0;
-  while (done < out.size() && !ended_) {
-    const std::size_t consumed = static_cast<std::size_t>(stream_.next_in - bytes_.data());
-    stream_.avail_in = static_cast<uInt>(std::min<std::size_t>(bytes_.size() - consumed, 1u << 30));
-    const auto room = static_cast<uInt>(std::min<std::size_t>(out.size() - done, 1u << 30));
-    stream_.next_out = out.data() + done;
-    stream_.avail_out = room;
-    const int status = inflate(&stream_, Z_NO_FLUSH);
-    done += room - stream_.avail_out;
-    if (status == Z_STREAM_END) {
-      ended_ = !begin_next_member();
-    } else if (status == Z_BUF_ERROR || (status == Z_OK && stream_.avail_in == 0 && stream_.avail_out != 0)) {
-      fail("{}: gzip data ends early (truncated file)", name_);
-    } else if (status != Z_OK) {
-      fail("{}: corrupt gzip data ({})", name_, stream_.msg ? stream_.msg : "unknown error");
-    }
-  }
-  return done;
-}
-
-/// A file may be several that were joined, and end in zeros.
-bool ByteReader::begin_next_member() {
-  const std::span<const std::uint8_t> rest = bytes_.subspan(static_cast<std::size_t>(stream_.next_in - bytes_.data()));
-  if (std::ranges::all_of(rest, [](std::uint8_t byte) { return byte == 0; })) return false;
-  if (!is_gzip(rest)) fail("{}: has {} bytes of something else after its gzip data", name_, rest.size());
-  if (inflateReset(&stream_) != Z_OK) fail("{}: zlib cannot start", name_);
-  return true;
+  if (gzip_) return gzip_->read(std::as_writable_bytes(out));
+  const std::size_t count = std::min(out.size(), bytes_.size() - position_);
+  if (count > 0) std::memcpy(out.data(), bytes_.data() + position_, count);
+  position_ += count;
+  return count;
 }
 
 void ByteReader::read(std::span<std::uint8_t> out) {

@@ -1,10 +1,11 @@
 // Reads a file, plain or gzip, without letting its header make it allocate more than the file can hold.
 #pragma once
 
-#include <zlib.h>
+#include "core/io/gzip.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,9 +21,6 @@ class ByteReader {
  public:
   /// `name` begins every error message.
   ByteReader(std::span<const std::uint8_t> bytes, std::string name);
-  ~ByteReader();
-  ByteReader(const ByteReader&) = delete;
-  ByteReader& operator=(const ByteReader&) = delete;
 
   /// Fills `out`; throws Error when the data ends before (truncated) or is corrupt.
   void read(std::span<std::uint8_t> out);
@@ -36,14 +34,11 @@ class ByteReader {
 
  private:
   std::size_t read_some(std::span<std::uint8_t> out);
-  bool begin_next_member();
 
   std::span<const std::uint8_t> bytes_;
   std::string name_;
   std::size_t position_ = 0;  // plain input only
-  bool gzip_ = false;
-  bool ended_ = false;
-  z_stream stream_{};
+  std::optional<GzipReader> gzip_;
 };
 
 }  // namespace ptrain

@@ -2,16 +2,14 @@
 
 #include "core/base/errors.h"
 #include "core/io/descriptor.h"
+#include "core/io/temporary_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <utility>
 #include <vector>
 
 namespace ptrain {
@@ -19,14 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-int open_temporary_file(const fs::path& folder) {
-  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (descriptor >= 0) return descriptor;
-  std::string name = (folder / "ptrain-XXXXXX").string();  // where the file system has none without a name
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
-}
+/// zlib counts in 32 bits.
+uInt limit_length(std::size_t length) { return static_cast<uInt>(std::min<std::size_t>(length, 1u << 30)); }
 
 /// Returns the error's number; 0: all was written.
 int write_all(int descriptor, std::span<const std::byte> bytes) {
@@ -38,40 +30,60 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
   return 0;
 }
 
+/// Calls `take` for what the bytes of a gzip file hold, a piece at a time.
+template <typename Take>
+void unpack(const fs::path& path, std::span<const std::byte> packed, Take take) {
+  GzipReader reader(packed, path.string());
+  std::vector<std::byte> piece(1 << 20);
+  while (const std::size_t got = reader.read(piece)) take(std::span<const std::byte>(piece).first(got));
+}
+
 }  // namespace
 
-bool is_gzip(int descriptor) {
-  constexpr std::array<unsigned char, 3> gzip{0x1f, 0x8b, 8};  // and the only method there is
-  std::array<unsigned char, 3> start{};
-  return ::pread(descriptor, start.data(), start.size(), 0) == std::ssize(start) && start == gzip;
+bool is_gzip(std::span<const std::byte> bytes) {
+  constexpr unsigned char start[]{0x1f, 0x8b, 8};  // and the only method there is
+  return bytes.size() >= sizeof start && std::memcmp(bytes.data(), start, sizeof start) == 0;
 }
 
-void unpack_gzip(const fs::path& path, int descriptor, const std::function<void(std::span<const std::byte>)>& take) {
-  constexpr unsigned buffer = 1 << 20;
-  const int copy = ::dup(descriptor);
-  if (copy < 0 || ::lseek(copy, 0, SEEK_SET) < 0) throw UnreadableFile(path, std::strerror(errno));
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(::gzdopen(copy, "rb"), ::gzclose_r);
-  if (!file) {
-    ::close(copy);
-    throw UnreadableFile(path, "no memory to unpack it");
-  }
-  ::gzbuffer(file.get(), buffer);
-  std::vector<std::byte> piece(buffer);
-  int got = 0;
-  while ((got = ::gzread(file.get(), piece.data(), buffer)) > 0) {
-    take(std::span(piece).first(static_cast<std::size_t>(got)));
-  }
-  int code = Z_OK;
-  const char* const text = ::gzerror(file.get(), &code);
-  if (code == Z_BUF_ERROR) throw UnreadableFile(path, "its compressed data are cut off");  // with got 0 too
-  if (got == 0) return;
-  throw UnreadableFile(
-      path, code == Z_ERRNO ? std::strerror(errno) : fmt::format("its compressed data are damaged ({})", text));
+GzipReader::GzipReader(std::span<const std::byte> bytes, std::string name) : rest_(bytes), name_(std::move(name)) {
+  constexpr int gzip_window = 15 + 16;
+  if (inflateInit2(&stream_, gzip_window) != Z_OK) fail("{}: no memory to unpack it", name_);
 }
 
-OpenFile unpack_to_temporary_file(const fs::path& path, int descriptor) {
-  const char* const named = std::getenv("TMPDIR");
-  const fs::path folder = named != nullptr && *named != '\0' ? named : "/tmp";
+GzipReader::~GzipReader() { inflateEnd(&stream_); }
+
+std::size_t GzipReader::read(std::span<std::byte> out) {
+  std::size_t done = 0;
+  while (done < out.size() && !ended_) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(rest_.data()));
+    stream_.avail_in = limit_length(rest_.size());
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data() + done);
+    stream_.avail_out = limit_length(out.size() - done);
+    const uInt offered = stream_.avail_in, room = stream_.avail_out;
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    rest_ = rest_.subspan(offered - stream_.avail_in);
+    done += room - stream_.avail_out;
+    if (status == Z_STREAM_END) {
+      ended_ = !begin_next_member();
+    } else if (status == Z_BUF_ERROR || (status == Z_OK && rest_.empty() && stream_.avail_out != 0)) {
+      fail("{}: its compressed data are cut off", name_);
+    } else if (status != Z_OK) {
+      fail("{}: its compressed data are damaged ({})", name_, stream_.msg ? stream_.msg : "unknown error");
+    }
+  }
+  return done;
+}
+
+/// A file may be several that were joined, and end in zeros.
+bool GzipReader::begin_next_member() {
+  if (std::ranges::all_of(rest_, [](std::byte byte) { return byte == std::byte{0}; })) return false;
+  if (!is_gzip(rest_)) fail("{}: has {} bytes of something else after its compressed data", name_, rest_.size());
+  if (inflateReset(&stream_) != Z_OK) fail("{}: no memory to unpack it", name_);
+  return true;
+}
+
+OpenFile unpack_to_temporary_file(const fs::path& path, std::span<const std::byte> packed) {
+  const fs::path folder = get_temporary_folder();
   Descriptor file(open_temporary_file(folder));
   OpenFile unpacked;
   const auto refuse = [&](int error) {
@@ -79,7 +91,7 @@ OpenFile unpack_to_temporary_file(const fs::path& path, int descriptor) {
          std::strerror(error));
   };
   if (file.get() < 0) refuse(errno);
-  unpack_gzip(path, descriptor, [&](std::span<const std::byte> bytes) {
+  unpack(path, packed, [&](std::span<const std::byte> bytes) {
     if (const int error = write_all(file.get(), bytes)) refuse(error);
     unpacked.bytes += bytes.size();
   });
@@ -88,17 +100,19 @@ OpenFile unpack_to_temporary_file(const fs::path& path, int descriptor) {
 }
 
 std::string read_unpacked_file(const fs::path& path, WebPages pages) {
-  const Descriptor file(open_for_reading(path, pages).descriptor);
-  if (!is_gzip(file.get())) return read_file(path, pages);
-  std::string content;
-  unpack_gzip(path, file.get(), [&](std::span<const std::byte> bytes) {
-    content.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string content = read_file(path, pages);
+  const auto packed = std::as_bytes(std::span(content.data(), content.size()));
+  if (!is_gzip(packed)) return content;
+  std::string unpacked;
+  unpack(path, packed, [&](std::span<const std::byte> bytes) {
+    unpacked.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
-  return content;
+  return unpacked;
 }
 
 fs::path remove_gzip_ending(const fs::path& path) {
-  return path.extension() == ".gz" ? path.parent_path() / path.stem() : path;
+  const fs::path ending = path.extension();
+  return ending == ".gz" || ending == ".GZ" ? path.parent_path() / path.stem() : path;
 }
 
 }  // namespace ptrain

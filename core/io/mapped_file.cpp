@@ -1,6 +1,7 @@
 #include "core/io/mapped_file.h"
 
 #include "core/io/atomic_file.h"
+#include "core/io/descriptor.h"
 #include "core/io/file_identity.h"
 #include "core/io/gzip.h"
 
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ptrain {
@@ -32,6 +34,8 @@ struct MappedFile::Mapping {
   static inline struct sigaction action_before {};
 
   ~Mapping();
+  void map(const OpenFile& file);
+  void unmap();
   void make_known();
   static void answer_fault(int signal, siginfo_t* info, void* context);
 };
@@ -71,12 +75,25 @@ void MappedFile::Mapping::make_known() {
   if (installed) all.push_back(this);
 }
 
-MappedFile::Mapping::~Mapping() {
-  if (descriptor >= 0) ::close(descriptor);
+void MappedFile::Mapping::map(const OpenFile& file) {
+  if (file.bytes == 0) return;
+  void* const address = ::mmap(nullptr, file.bytes, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
+  if (address == MAP_FAILED) throw UnreadableFile(path, std::strerror(errno));
+  data = static_cast<std::byte*>(address);
+  size = file.bytes;
+  make_known();
+}
+
+void MappedFile::Mapping::unmap() {
   if (data == nullptr) return;
   const std::lock_guard lock(all_lock);
   std::erase(all, this);
-  ::munmap(data, size);
+  ::munmap(std::exchange(data, nullptr), std::exchange(size, 0));
+}
+
+MappedFile::Mapping::~Mapping() {
+  if (descriptor >= 0) ::close(descriptor);
+  unmap();
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path, Gzip gzip) : mapping_(std::make_unique<Mapping>()) {
@@ -84,16 +101,13 @@ MappedFile::MappedFile(const std::filesystem::path& path, Gzip gzip) : mapping_(
   const OpenFile stored = open_for_reading(path);
   mapping_->descriptor = stored.descriptor;
   mapping_->identity = identify_file(stored.descriptor);
-  const bool unpacks = gzip == Gzip::unpacked && is_gzip(stored.descriptor);
-  const OpenFile mapped = unpacks ? unpack_to_temporary_file(path, stored.descriptor) : stored;
-  void* address =
-      mapped.bytes > 0 ? ::mmap(nullptr, mapped.bytes, PROT_READ, MAP_PRIVATE, mapped.descriptor, 0) : nullptr;
-  const int error = errno;
-  if (unpacks) ::close(mapped.descriptor);  // the mapping keeps the file
-  if (address == MAP_FAILED) throw UnreadableFile(path, std::strerror(error));
-  mapping_->data = static_cast<std::byte*>(address);
-  mapping_->size = mapped.bytes;
-  if (mapped.bytes > 0) mapping_->make_known();
+  mapping_->map(stored);
+  if (gzip == Gzip::as_stored || !is_gzip(bytes())) return;
+  const OpenFile unpacked = unpack_to_temporary_file(path, bytes());
+  const Descriptor closed_at_end(unpacked.descriptor);  // the mapping keeps the file
+  check();
+  mapping_->unmap();
+  mapping_->map(unpacked);
 }
 
 MappedFile::~MappedFile() = default;

@@ -206,6 +206,12 @@ class Refusals(ProgramTest):
         self.assertGreater(limit, 1)
         self.assertIn("threads: ", "".join(self.report(output)["notes"]))
 
+    def test_a_missing_folder_for_temporary_files_ends_only_what_needs_one(self):
+        missing = {**os.environ, "TMPDIR": str(self.folder / "missing")}
+        trained = self.train("own", "-o", "train.steps=1", env=missing)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assert_one_line_error(run("doctor", "--ranks", env=missing), 1, "missing", "--disk")
+
     def test_a_pack_that_shrinks_is_an_error(self):
         for split, label, value in itertools.product(("train", "val"), ("a", "b"), range(4)):
             folder = self.folder / "images" / split / label

@@ -136,6 +136,10 @@ class Translation(Translating):
         for file in self.files:
             file.with_name(file.name + ".gz").write_bytes(gzip.compress(file.read_bytes()))
             file.unlink()
+        learnt = self.folder / "learnt.json"
+        again = run("data", "vocabulary", *(f"{file}.gz" for file in self.files), "--out", learnt, "--size", 300)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(learnt.read_text(), (self.folder / "tokenizer.json").read_text())
         packed = self.train("packed", *short)
         self.assertEqual(packed.returncode, 0, packed.stderr)
         self.assertEqual(get_figures(self.report("packed")), get_figures(self.report("plain")))

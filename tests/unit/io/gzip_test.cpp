@@ -80,6 +80,22 @@ TEST_F(GzipFiles, ThatAreCutOffOrDamagedAreNamed) {
   }
 }
 
+TEST_F(GzipFiles, AreReadToTheirEndWhateverFollows) {
+  const std::string whole = read_file(pack({"one\n"}));
+  write_file_atomic(directory_ / "padded.gz", whole + std::string(512, '\0'));
+  EXPECT_EQ(read_unpacked_file(directory_ / "padded.gz"), "one\n");
+  write_file_atomic(directory_ / "joined.gz", whole + "two\n");
+  const std::string expected = "joined.gz: has 4 bytes of something else after its compressed data";
+  EXPECT_NE(get_error([&] { read_unpacked_file(directory_ / "joined.gz"); }).find(expected), std::string::npos);
+  EXPECT_NE(get_error([&] { MappedFile(directory_ / "joined.gz", Gzip::unpacked); }).find(expected), std::string::npos);
+}
+
+TEST_F(GzipFiles, AreNamedInLowerAndUpperCase) {
+  EXPECT_EQ(remove_gzip_ending("data/train.csv.gz"), "data/train.csv");
+  EXPECT_EQ(remove_gzip_ending("data/TRAIN.CSV.GZ"), "data/TRAIN.CSV");
+  EXPECT_EQ(remove_gzip_ending("data/train.csv"), "data/train.csv");
+}
+
 TEST_F(GzipFiles, AreAnErrorThatNamesTheFolderWithoutRoom) {
   const std::filesystem::path packed = pack({"text"});
   const char* const before = std::getenv("TMPDIR");
