@@ -8,6 +8,8 @@
 namespace ptrain {
 namespace {
 
+const char* get_change_unit(const BisectReport& report) { return report.measure.in_points() ? "points" : "%"; }
+
 /// "throughput changed by -3.1 % (-3.6 to -2.6)"
 std::string describe_change(const BisectReport& report) {
   const std::string figure =
@@ -33,8 +35,9 @@ std::string describe_answer(const BisectReport& report) {
                          describe_change(report), report.suspects.size(), report.suspects.front().text(),
                          report.suspects.back().text(), sure, effort);
     case SearchState::no_difference:
-      return fmt::format("no difference between the ends: {} differs by {}, within the threshold of {:g}, after {}",
-                         to_string(report.measure.response), format_change(report), report.threshold_percent, effort);
+      return fmt::format("no difference between the ends: {} differs by {}, within the threshold of {:g} {}, after {}",
+                         to_string(report.measure.response), format_change(report), report.threshold_percent,
+                         get_change_unit(report), effort);
     case SearchState::comparing_ends:
     case SearchState::searching:
     case SearchState::undecided:
@@ -64,8 +67,8 @@ ExitCode BisectReport::outcome() const { return state == SearchState::found ? Ex
 
 std::string format_change(const BisectReport& report) {
   if (!report.change) return "an unknown amount";
-  return fmt::format("{:+.2f} {} ({:+.2f} to {:+.2f})", report.change->estimate,
-                     report.measure.in_points() ? "points" : "%", report.change->lower, report.change->upper);
+  return fmt::format("{:+.2f} {} ({:+.2f} to {:+.2f})", report.change->estimate, get_change_unit(report),
+                     report.change->lower, report.change->upper);
 }
 
 std::string bisect_text(const BisectReport& report) {
