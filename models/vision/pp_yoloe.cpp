@@ -59,7 +59,8 @@ class PpYoloeBuilder final : public VisionBlocks {
   void require_size(const Bucket& batch) const {
     const ImageSize size = image_size(batch);
     if (size.height % largest_stride == 0 && size.width % largest_stride == 0) return;
-    fail_usage("data.image_size: {} needs multiples of {} px, got {}", spec_.name, largest_stride, size);
+    fail_usage("data.image_size or train.multi_scale: {} needs multiples of {} px, got {}", spec_.name, largest_stride,
+               size);
   }
 
   std::int64_t scaled_channels(std::int64_t channels) const {

@@ -72,7 +72,7 @@ TEST(PpYoloe, NeedsSidesOfMultiplesOf32Pixels) {
   PpYoloeSpec spec = published_yoloe_spec();
   spec.image_size = ImageSize(64, 100);
   EXPECT_EQ(get_error([&] { make_pp_yoloe(spec)->build(1, Mode::training); }, ExitCode::usage),
-            "data.image_size: ppyoloe_plus_s needs multiples of 32 px, got 64x100");
+            "data.image_size or train.multi_scale: ppyoloe_plus_s needs multiples of 32 px, got 64x100");
 }
 
 }  // namespace
