@@ -13,15 +13,15 @@ namespace {
 
 std::atomic<int> received_signal{0};  // written by the signal thread, read by training threads
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may not wait");
+std::atomic<int> requests{0};  // how often a user or a scheduler asked for the end
 std::atomic<int> guards{0};
 
 // Signals by which a terminal, a shell or a scheduler ends a run.
 constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
 
 extern "C" void remember_signal(int signal) {
-  const bool insists =
-      signal == received_signal && (signal == SIGINT || signal == SIGTERM);  // SIGXCPU comes every second
-  if (insists) std::signal(signal, SIG_DFL), std::raise(signal);
+  const bool is_request = signal == SIGINT || signal == SIGTERM;  // SIGXCPU comes every second
+  if (is_request && requests.fetch_add(1) > 0) std::signal(signal, SIG_DFL), std::raise(signal);
   int none = 0;
   received_signal.compare_exchange_strong(none, signal);
 }
@@ -63,6 +63,7 @@ void unblock_signals() {
 SignalGuard::SignalGuard() {
   if (guards.fetch_add(1) > 0) return;
   received_signal = 0;
+  requests = 0;
   answer_with(remember_signal);
 }
 
