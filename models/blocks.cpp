@@ -6,6 +6,9 @@
 #include "core/ops/linear.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/layer_norm.h"
+#include "core/ops/tensor/binary.h"
+#include "core/ops/tensor/reduce.h"
+#include "core/ops/tensor/unary.h"
 
 namespace ptrain {
 
@@ -49,6 +52,16 @@ ValueId Blocks::layer_norm(const std::string& name, ValueId x, float epsilon, Mo
   const ValueId gamma = parameter(std::move(scale));
   const ValueId beta = parameter(std::move(offset));
   return add(name, std::make_shared<LayerNorm>(epsilon), {x, gamma, beta});
+}
+
+ValueId Blocks::softmax(const std::string& name, ValueId x) {
+  const auto reduce = [&](const char* part, ReduceKind kind, ValueId values) {
+    return add(name + part, std::make_shared<Reduce>(ReduceAttributes{kind, {-1}, KeepDims::yes}), {values});
+  };
+  const auto subtract = std::make_shared<Binary>(BinaryFunction::sub);
+  const ValueId shifted = add(name + ".shifted", subtract, {x, reduce(".max", ReduceKind::max, x)});
+  const ValueId powers = add(name + ".powers", std::make_shared<Unary>(UnaryAttributes{UnaryFunction::exp}), {shifted});
+  return add(name, std::make_shared<Binary>(BinaryFunction::div), {powers, reduce(".sum", ReduceKind::sum, powers)});
 }
 
 Blocks::NormVariables Blocks::norm_variables(const std::string& name, std::int64_t channels, float scale, Norms norms) {

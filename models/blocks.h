@@ -43,6 +43,8 @@ class Blocks {
   ValueId linear(const std::string& name, ValueId x, ModelVariable weight, ModelVariable bias);
   /// Over the last axis, with a scale and an offset per channel.
   ValueId layer_norm(const std::string& name, ValueId x, float epsilon, ModelVariable scale, ModelVariable offset);
+  /// Over the last axis.
+  ValueId softmax(const std::string& name, ValueId x);
   struct NormVariables {
     ValueId scale, offset, mean, variance;
   };

@@ -23,6 +23,7 @@
 #include "models/vision/mask_rcnn.h"
 #include "models/vision/mobilenet.h"
 #include "models/vision/pp_yoloe.h"
+#include "models/vision/ppocr_recognizer.h"
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
 #include "models/vision/retinanet.h"
@@ -141,6 +142,11 @@ std::unique_ptr<Model> crnn(const Config& config, const DatasetInfo& data) {
   return make_crnn(spec(config, data));
 }
 
+template <PpocrRecognizerSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> ppocr_recognizer(const Config& config, const DatasetInfo& data) {
+  return make_ppocr_recognizer(spec(config, data));
+}
+
 std::unique_ptr<Model> gru4rec(const Config& config, const DatasetInfo& data) {
   return make_gru4rec(gru4rec_spec(config, data));
 }
@@ -209,6 +215,11 @@ ModelEntry video_entry(std::string name, std::string other_name, std::string fam
 ModelEntry crnn_entry(std::string name, std::vector<std::string> other_names, Keys keys) {
   return {std::move(name),      std::move(other_names), "CRNN",  DataKind::image, std::move(keys),
           {"text_recognition"}, MainWork::convolutions, "ptrain"};
+}
+
+ModelEntry ppocr_entry(std::string name, std::vector<std::string> other_names, std::string library, Keys keys) {
+  return {std::move(name),      std::move(other_names), "PP-OCR",          DataKind::image, std::move(keys),
+          {"text_recognition"}, MainWork::convolutions, std::move(library)};
 }
 
 ModelEntry fcn_entry() {
@@ -297,6 +308,7 @@ const std::vector<Row>& model_rows() {
   static const Keys convnext_keys = concatenate(image_keys, {"model.stochastic_depth"});
   static const Keys vision_transformer_keys = concatenate(convnext_keys, {"model.attention"});
   static const Keys crnn_keys = concatenate({"data.image_size", "data.max_length"}, norm_keys);
+  static const Keys ppocr_keys = concatenate(crnn_keys, {"model.dropout"});
   static const Keys deeplab_keys{"data.image_size", "data.augment", "model.dropout"};
   static const Keys deeplab_resnet_keys =
       concatenate(concatenate(deeplab_keys, {"model.zero_init_residual", "model.output_stride"}), norm_keys);
@@ -374,6 +386,9 @@ const std::vector<Row>& model_rows() {
        pp_yoloe<ppyoloe_tiny_spec>},
       {crnn_entry("crnn", {"CRNN"}, crnn_keys), crnn<crnn_spec>},
       {crnn_entry("crnn_tiny", {}, crnn_keys), crnn<crnn_tiny_spec>},
+      {ppocr_entry("ppocrv6_rec_small", {"PPOCRv6_small_rec"}, "PaddleOCR", ppocr_keys),
+       ppocr_recognizer<ppocrv6_rec_small_spec>},
+      {ppocr_entry("ppocr_rec_tiny", {}, "ptrain", ppocr_keys), ppocr_recognizer<ppocr_rec_tiny_spec>},
       {click_entry(ClickForm::wide_deep, {"WideDeep"}, "Wide&Deep"), click_model<ClickForm::wide_deep>},
       {click_entry(ClickForm::ctr_dnn, {}, "CTR-DNN"), click_model<ClickForm::ctr_dnn>},
       {click_entry(ClickForm::deepfm, {"DeepFM"}, "DeepFM"), click_model<ClickForm::deepfm>},

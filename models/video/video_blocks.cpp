@@ -76,13 +76,6 @@ ValueId VideoBlocks::dense(const std::string& name, ValueId x, std::int64_t outp
                 make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
 }
 
-ValueId VideoBlocks::softmax(const std::string& name, ValueId x) {
-  const ValueId largest = reduce(name + ".max", ReduceKind::max, -1, x);
-  const ValueId powers =
-      apply(name + ".powers", UnaryFunction::exp, combine(name + ".shifted", BinaryFunction::sub, x, largest));
-  return combine(name, BinaryFunction::div, powers, reduce(name + ".sum", ReduceKind::sum, -1, powers));
-}
-
 ValueId VideoBlocks::exclude_padding(const std::string& name, ValueId x, Shape shape) {
   constexpr float excluded = -3e4f;  // fp16 has it
   const auto is_padding = std::make_shared<Compare>(CompareAttributes{Comparison::equal, 0});

@@ -45,8 +45,6 @@ class VideoBlocks : public Blocks {
   /// A linear layer without bias; its weights start by He et al. 2015.
   ValueId project(const std::string& name, ValueId x, std::int64_t outputs);
   ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
-  /// Over the last axis.
-  ValueId softmax(const std::string& name, ValueId x);
   /// x with a number for frames that are padding that no softmax or gate lets through; `shape` is that of the mask,
   /// broadcast to x.
   ValueId exclude_padding(const std::string& name, ValueId x, Shape shape);

@@ -1,12 +1,12 @@
 #include "models/vision/crnn.h"
 
 #include "core/base/errors.h"
-#include "core/data/tensor_names.h"
 #include "core/ops/concat.h"
 #include "core/ops/sequence/recurrent.h"
 #include "core/ops/tensor/reduce.h"
 #include "core/ops/tensor/reshape.h"
 #include "core/ops/tensor/transpose.h"
+#include "models/vision/text_recognizer.h"
 #include "models/vision/vision_blocks.h"
 
 #include <cmath>
@@ -33,9 +33,7 @@ class CrnnBuilder final : public VisionBlocks {
 
   BuiltModel build(const Bucket& batch) {
     require_crnn_size(spec_, "train.phases.image_size", image_size(batch));
-    if (!is_deployed(mode())) {
-      graph_.add_input(tensor_names::characters, {DType::i32, Shape{batch.rows, spec_.max_length}});
-    }
+    declare_characters(graph_, mode(), batch.rows, spec_.max_length);
     ValueId x = to_sequence(features(inputs(batch)));
     x = bidirectional("_l1", bidirectional("_l0", x));
     const Initializer start = uniform_start(1 / std::sqrt(static_cast<float>(channels(x))));
@@ -120,13 +118,7 @@ CrnnSpec crnn_tiny_spec(const Config& config, const DatasetInfo& data) {
 
 std::unique_ptr<Model> make_crnn(const CrnnSpec& spec) {
   require_crnn_size(spec, "data.image_size", spec.image_size);
-  const std::int64_t steps = count_steps(spec.image_size.width);
-  if (spec.max_length > steps) {
-    fail_usage(
-        "data.max_length: {} characters need {} steps, but {} makes {} of images {} px wide; expected at most {}, or "
-        "wider images (data.image_size)",
-        spec.max_length, spec.max_length, spec.name, steps, spec.image_size.width, steps);
-  }
+  require_steps(spec.name, spec.image_size, count_steps(spec.image_size.width), spec.max_length);
   return std::make_unique<ImageModel<CrnnBuilder, CrnnSpec>>(spec.name, spec);
 }
 

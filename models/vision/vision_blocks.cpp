@@ -26,7 +26,7 @@ constexpr int padded_channels = 4;
 /// Filters of `channels` inputs each here, `file_channels` of which are in files; the others are zero.
 ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_t channels,
                       std::int64_t file_channels) {
-  const Shape shape{spec.channels, spec.kernel, spec.kernel, channels};
+  const Shape shape{spec.channels, spec.kernel, spec.width.value_or(spec.kernel), channels};
   const float he = std::sqrt(2.0f / static_cast<float>(shape[0] * shape[1] * shape[2]));
   Initializer start = normal_start(spec.deviation.value_or(he));
   if (file_channels < channels) start.zero_from = file_channels;
@@ -183,8 +183,9 @@ ValueId VisionBlocks::pointwise_linear(const std::string& name, ValueId x, std::
 ValueId VisionBlocks::squeeze_excite(const std::string& name, ValueId x, const SqueezeExcite& spec) {
   const ValueId means = add(name + ".pool", std::make_shared<GlobalAveragePool>(), {x});
   const ValueId squeezed =
-      activate(spec.activation, name + ".activation", pointwise_linear(name + ".fc1", means, spec.channels));
-  const ValueId gates = activate(spec.gate, name + ".gate", pointwise_linear(name + ".fc2", squeezed, channels(x)));
+      activate(spec.activation, name + ".activation", pointwise_linear(name + spec.first, means, spec.channels));
+  const ValueId gates =
+      activate(spec.gate, name + ".gate", pointwise_linear(name + spec.second, squeezed, channels(x)));
   return add(name, std::make_shared<ScaleChannels>(), {x, gates});
 }
 

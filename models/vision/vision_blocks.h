@@ -14,13 +14,14 @@ enum class ConvBias { none, zero };
 
 struct ConvSpec {
   std::int64_t channels;  // output channels
-  int kernel;             // height and width
+  int kernel;             // height and width, unless it has another width
   int stride = 1;
   int groups = 1;  // groups of input and output channels
   ConvBias bias = ConvBias::none;
   std::optional<int> padding = {};      // none: half of the kernel, times the dilation
   std::optional<float> deviation = {};  // of the filters' initialisation; none: He et al. 2015
   int dilation = 1;                     // distance of a filter's pixels
+  std::optional<int> width = {};        // of the kernel; none: as its height
 };
 
 /// A convolution with a bias that may be applied to several tensors.
@@ -32,11 +33,14 @@ struct SharedConvolution {
 /// Initial scale of a norm: 1, or 0 for a residual branch that starts as zero (Goyal et al. 2017).
 enum class NormStart { one, zero };
 
-/// Squeeze and excitation (Hu et al. 2018). Both layers are 1x1 convolutions with a bias in files.
+/// Squeeze and excitation (Hu et al. 2018). Both layers are 1x1 convolutions with a bias in files, named after the
+/// block.
 struct SqueezeExcite {
   std::int64_t channels;  // between the two layers
   Activation activation;  // after the first layer
   Activation gate;        // after the second layer
+  const char* first = ".fc1";
+  const char* second = ".fc2";
 };
 
 /// Standard deviation of the initial weights in networks with layer norms, as in timm.
@@ -94,7 +98,7 @@ class VisionBlocks : public Blocks {
                            std::optional<float> deviation = {});
   ValueId relu(const std::string& name, ValueId x) { return activate(Activation::relu, name, x); }
   ValueId sum(const std::string& name, ValueId x, ValueId y);
-  /// Scales x per channel by a gate computed from the means over the image; layers `name`.fc1 and .fc2.
+  /// Scales x per channel by a gate computed from the means over the image.
   ValueId squeeze_excite(const std::string& name, ValueId x, const SqueezeExcite& spec);
   /// relu(x + shortcut)
   ValueId add_relu(const std::string& name, ValueId x, ValueId shortcut);

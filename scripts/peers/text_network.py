@@ -1,4 +1,5 @@
-"""CRNN in PyTorch, written from its paper (Shi et al. 2015), for images in colour; parameters have ptrain's names."""
+"""Recognisers of text in PyTorch, for images in colour, with ptrain's names: CRNN, written from its paper (Shi et al. 2015),
+and PP-OCRv6's, written from PaddleOCR's names and published graph."""
 import torch
 from torch import nn
 
@@ -32,6 +33,138 @@ class Crnn(nn.Module):
     def forward(self, images):
         columns = self.cnn(images).mean(2).transpose(1, 2)
         return self.fc(self.rnn(columns)[0])
+
+
+class Unit(nn.Module):
+    """A convolution and a norm, called `norm`, and an activation."""
+
+    def __init__(self, inputs, outputs, kernel, stride=1, groups=1, norm="bn", activation=None):
+        super().__init__()
+        self.same = kernel == 2  # padded at the right and the bottom
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, 0 if self.same else kernel // 2, groups=groups, bias=False)
+        self.norm_name, self.activation = norm, activation or nn.Identity()
+        self.add_module(norm, nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        x = nn.functional.pad(x, (0, 1, 0, 1)) if self.same else x
+        return self.activation(getattr(self, self.norm_name)(self.conv(x)))
+
+
+class PpocrStem(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        half, relu = channels // 2, nn.ReLU()
+        self.stem1 = Unit(3, half, 3, 2, activation=relu)
+        self.stem2a = Unit(half, half // 2, 2, activation=relu)
+        self.stem2b = Unit(half // 2, half, 2, activation=relu)
+        self.stem3 = Unit(channels, half, 3, 2, activation=relu)
+        self.stem4 = Unit(half, channels, 1, activation=relu)
+
+    def forward(self, x):
+        x = self.stem1(x)
+        pooled = nn.functional.max_pool2d(nn.functional.pad(x, (0, 1, 0, 1)), 2, 1)  # of numbers from 0 on
+        return self.stem4(self.stem3(torch.cat([pooled, self.stem2b(self.stem2a(x))], 1)))
+
+
+class Excitation(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, channels // 4, 1)
+        self.conv2 = nn.Conv2d(channels // 4, channels, 1)
+
+    def forward(self, x):
+        means = x.mean((2, 3), keepdim=True)
+        return x * nn.functional.hardsigmoid(self.conv2(torch.relu(self.conv1(means))))
+
+
+class PpocrBlock(nn.Module):
+    def __init__(self, inputs, outputs, halves, excites):
+        super().__init__()
+        self.residual = inputs == outputs and not halves
+        self.token_mixer, self.channel_mixer = nn.Sequential(), nn.Sequential()
+        self.token_mixer.add_module("rep_dw" if self.residual else "dw_conv",
+                                    Unit(inputs, inputs, 3, (2, 1) if halves else 1, inputs))
+        if excites:
+            self.token_mixer.add_module("se", Excitation(inputs))
+        self.channel_mixer.add_module("expand", Unit(inputs, 2 * inputs, 1, activation=nn.GELU()))
+        self.channel_mixer.add_module("compress", Unit(2 * inputs, outputs, 1))
+
+    def forward(self, x):
+        x = self.token_mixer(x)
+        y = self.channel_mixer(x)
+        return x + y if self.residual else y
+
+
+class PpocrMixer(nn.Module):
+    def __init__(self, channels, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.proj = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+
+    def forward(self, x):
+        n, steps, channels = x.shape
+        q, k, v = self.qkv(x).reshape(n, steps, 3, self.heads, channels // self.heads).permute(2, 0, 3, 1, 4)
+        weights = (q @ k.transpose(-1, -2) * (channels // self.heads) ** -0.5).softmax(-1)
+        return self.proj((weights @ v).transpose(1, 2).reshape(x.shape))
+
+
+class PpocrAttentionBlock(nn.Module):
+    def __init__(self, channels, heads):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(channels), nn.LayerNorm(channels)
+        self.mixer = PpocrMixer(channels, heads)
+        self.mlp = nn.Module()
+        self.mlp.fc1, self.mlp.fc2 = nn.Linear(channels, 2 * channels), nn.Linear(2 * channels, channels)
+
+    def forward(self, x):
+        x = x + self.mixer(self.norm1(x))
+        return x + self.mlp.fc2(nn.functional.silu(self.mlp.fc1(self.norm2(x))))
+
+
+class PpocrNeck(nn.Module):
+    def __init__(self, inputs, channels, heads):
+        super().__init__()
+        self.skip_conv, self.conv_reduce = (Unit(inputs, channels, 1, norm="norm", activation=nn.SiLU()) for _ in range(2))
+        self.local_conv = nn.Sequential(nn.Conv2d(channels, channels, (1, 7), padding=(0, 3), groups=channels, bias=False),
+                                        nn.BatchNorm2d(channels), nn.SiLU())
+        self.svtr_block = nn.ModuleList([PpocrAttentionBlock(channels, heads) for _ in range(2)])
+        self.norm = nn.LayerNorm(channels, eps=1e-6)
+
+    def forward(self, x):
+        y = self.conv_reduce(x)
+        y = (y + self.local_conv(y)).squeeze(2).transpose(1, 2)
+        for block in self.svtr_block:
+            y = block(y)
+        return self.norm(y) + self.skip_conv(x).squeeze(2).transpose(1, 2)
+
+
+class PpocrRecognizer(nn.Module):
+    """PP-OCRv6's small recogniser without dropout: scores of characters [N, T, classes] of images [N, 3, H, W], where T is
+    an eighth of W. Its parallel convolutions are merged, as in PaddleOCR's published files."""
+    STAGES = {"blocks2": [(1, 0, 1)], "blocks3": [(1, 0, 0)] * 2, "blocks4": [(2, 1, 0)] + [(2, 0, 1), (2, 0, 0)] * 3,
+              "blocks5": [(4, 1, 0), (4, 0, 1), (4, 0, 0)]}  # widening, whether rows are halved, whether there is an excitation
+
+    def __init__(self, classes, channels=96, neck_channels=120, heads=8):
+        super().__init__()
+        self.backbone, self.head = nn.Module(), nn.Module()
+        self.backbone.conv1 = PpocrStem(channels)
+        inputs = channels
+        for name, forms in self.STAGES.items():
+            blocks = nn.Sequential()
+            for widening, halves, excites in forms:
+                blocks.append(PpocrBlock(inputs, widening * channels, halves, excites))
+                inputs = widening * channels
+            self.backbone.add_module(name, blocks)
+        self.head.ctc_encoder, self.head.ctc_head = nn.Module(), nn.Module()
+        self.head.ctc_encoder.encoder = PpocrNeck(inputs, neck_channels, heads)
+        self.head.ctc_head.fc = nn.Linear(neck_channels, classes)
+
+    def forward(self, images):
+        x = self.backbone.conv1(images)
+        for name in self.STAGES:
+            x = getattr(self.backbone, name)(x)
+        x = nn.functional.avg_pool2d(x, (x.shape[2], 2))
+        return self.head.ctc_head.fc(self.head.ctc_encoder.encoder(x))
 
 
 def get_loss(logits, labels, blank=0):

@@ -55,7 +55,7 @@ class Case:
 
     @property
     def reads_texts(self):
-        return self.name.startswith("crnn")
+        return self.name.startswith(("crnn", "ppocr_rec"))
 
     @property
     def finds_masks(self):
@@ -97,6 +97,7 @@ CASES = {case.name: case for case in (
     # Half of the gradients of PyTorch's own fp32 are off by 1.5e-4 or more; a block's alpha is one sum, whose terms nearly cancel.
     Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}, tolerance=0.005),
     Case("crnn_tiny", 4, 64, 11, {**ADAMW, "lr": 1e-3}),
+    Case("ppocr_rec_tiny", 4, 96, 11, {**ADAMW, "lr": 1e-3}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
                                         "vocab_size": 30522, "max_positions": 512}),
     Case("distilbert", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -439,7 +440,8 @@ def build(case, dtype):
         model = text_model(case)
     elif case.reads_texts:
         import text_network
-        model = text_network.Crnn(case.classes, channels=16, units=64)
+        model = (text_network.Crnn(case.classes, channels=16, units=64) if case.name.startswith("crnn") else
+                 text_network.PpocrRecognizer(case.classes, channels=16, neck_channels=24, heads=4))
     elif case.aligns:
         import pp_yoloe
         model = pp_yoloe.PpYoloe(case.classes, width=0.25)

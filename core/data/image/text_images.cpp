@@ -131,6 +131,8 @@ class TextImages final : public Dataset {
       one.characters = characters.encode(one.text, fmt::format("{}:{}", list.string(), one.line), source);
     }
     info_ = photo_info(settings, characters.class_names(), has_file ? settings.vocab_path : train.string());
+    info_.mean.fill(0.5f);  // as in PP-OCR
+    info_.stddev.fill(0.5f);
     info_.targets = {tensor_names::characters};
     info_.framing = ImageFraming::pad;
     info_.max_length = settings.max_length;

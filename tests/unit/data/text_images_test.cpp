@@ -71,7 +71,7 @@ TEST_F(TextImages, AreResizedInTheirProportionsAndPaddedAtTheRight) {
   write_image("high.jpg", 20, 20);
   constexpr std::size_t row = 64 * 3;
   const auto is_padding = [&](const std::vector<std::uint8_t>& pixels, std::size_t y, std::size_t x) {
-    return pixels[y * row + 3 * x] == 124 && pixels[y * row + 3 * x + 1] == 116;  // ImageNet's mean
+    return pixels[y * row + 3 * x] == 128 && pixels[y * row + 3 * x + 1] == 128;  // the mean
   };
   const auto load = [&](std::int64_t index) {
     return get_values<std::uint8_t>(load_sample(*data, index, SampleRandom(0, 0, index)), tensor_names::images);
