@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Compares how ptrain and ONNX Runtime read drawn lines of text with the same weights of PP-OCR.
+
+    scripts/peers/pp_ocr_peer.py PP-OCRv6_rec_small.onnx weights/ppocrv6_rec_small --texts lines.txt --font DejaVuSans.ttf
+
+`lines.txt` has a text a line. Each is drawn in one of the fonts, in a size, in colours and with margins at random, into an
+image of the model's size, so that both read the same pixels. Exits with 1 where a text differs, or a probability by more than
+1e-3. Needs numpy, onnxruntime and Pillow.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnxruntime
+from PIL import Image, ImageDraw, ImageFont
+
+TOLERANCE = 1e-3  # of probabilities
+
+
+def draw(text, font, noise, size):
+    """The line, padded with grey at the right to `size`, width and height; longer ones are narrowed."""
+    def mix(least, most):
+        return tuple(noise.randint(least, most) for _ in range(3))
+
+    left, top, right, bottom = font.getbbox(text)
+    margin = noise.randint(3, 9)
+    line = Image.new("RGB", (right - left + 2 * margin, bottom - top + 2 * margin), mix(190, 255))
+    ImageDraw.Draw(line).text((margin - left, margin - top), text, fill=mix(0, 90), font=font)
+    frame = Image.new("RGB", size, (128, 128, 128))
+    width = min(size[0], round(line.width * size[1] / line.height))
+    frame.paste(line.resize((width, size[1]), Image.BILINEAR))
+    return frame
+
+
+def read_with_onnx(session, characters, image):
+    """The text, and the mean of its characters' probabilities where they begin."""
+    pixels = (np.asarray(image, np.float32)[:, :, ::-1] / 255 - 0.5) / 0.5
+    scores = session.run(None, {"x": np.ascontiguousarray(pixels.transpose(2, 0, 1)[None])})[0][0]
+    classes = scores.argmax(-1)
+    begins = [i for i, one in enumerate(classes) if one and (i == 0 or classes[i - 1] != one)]
+    return "".join(characters[classes[i]] for i in begins), float(np.mean([scores[i].max() for i in begins])) if begins else 0.0
+
+
+def read_with_ptrain(folder, images):
+    program = os.environ.get("PTRAIN", "build/release/bin/ptrain")
+    asked = subprocess.run([program, "infer", folder, *images, "--json"], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        sys.exit(f"{program} infer: {asked.stderr.strip()}")
+    answers = [json.loads(line) for line in asked.stdout.splitlines()]
+    return [(one["text"], one["probability"]) for one in answers]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("onnx", help="the published file")
+    parser.add_argument("folder", type=pathlib.Path, help="what pp_ocr_weights.py made of it")
+    parser.add_argument("--texts", type=pathlib.Path, required=True, help="a text a line")
+    parser.add_argument("--font", action="append", required=True, help="TrueType file; may be repeated")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    document = json.loads((options.folder / "model.json").read_text())
+    height, width = map(int, document["image"]["size"].split("x"))
+    characters = document["class_names"]
+    session = onnxruntime.InferenceSession(options.onnx, providers=["CPUExecutionProvider"])
+    noise, texts = random.Random(options.seed), options.texts.read_text().splitlines()
+    fonts = [ImageFont.truetype(font, size) for font in options.font for size in (20, 24, 28, 32, 36)]
+    drawn = [draw(text, noise.choice(fonts), noise, (width, height)) for text in texts]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(folder) / f"{i:05}.png" for i in range(len(drawn))]
+        for file, image in zip(files, drawn):
+            image.save(file)
+        ours = read_with_ptrain(options.folder, files)
+    theirs = [read_with_onnx(session, characters, image) for image in drawn]
+    differing = [(text, a, b) for text, (a, _), (b, _) in zip(texts, ours, theirs) if a != b]
+    for text, a, b in differing:
+        print(f"{text!r}: ptrain reads {a!r}, ONNX Runtime {b!r}")
+    worst = max((abs(p - q) for (a, p), (b, q) in zip(ours, theirs) if a == b), default=0.0)
+    right = [sum(read == text for (read, _), text in zip(all_read, texts)) for all_read in (ours, theirs)]
+    print(f"{len(texts)} lines: {len(texts) - len(differing)} read alike, probabilities within {worst:.1e}; "
+          f"as drawn: ptrain {right[0]}, ONNX Runtime {right[1]}")
+    return 1 if differing or worst > TOLERANCE else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
