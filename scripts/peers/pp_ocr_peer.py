@@ -65,7 +65,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     document = json.loads((options.folder / "model.json").read_text())
-    height, width = map(int, document["image"]["size"].split("x"))
+    height, width = document["image"]["size"]
     characters = document["class_names"]
     session = onnxruntime.InferenceSession(options.onnx, providers=["CPUExecutionProvider"])
     noise, texts = random.Random(options.seed), options.texts.read_text().splitlines()

@@ -241,7 +241,7 @@ def main():
     write_safetensors(options.out / "model.safetensors", tensors)
     (options.out / "characters.txt").write_text("".join(f"{one}\n" for one in classes[1:]))
     (options.out / "config.yaml").write_text(CONFIG.format(model=MODEL, folder=options.out, height=HEIGHT, width=options.width))
-    write_document(options.out, classes, f"{HEIGHT}x{options.width}")
+    write_document(options.out, classes, [HEIGHT, options.width])
     print(f"{options.out}: {len(tensors)} tensors, {len(classes)} classes")
 
 
