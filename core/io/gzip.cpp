@@ -1,13 +1,9 @@
 #include "core/io/gzip.h"
 
 #include "core/base/errors.h"
-#include "core/io/descriptor.h"
 #include "core/io/temporary_file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -19,16 +15,6 @@ namespace fs = std::filesystem;
 
 /// zlib counts in 32 bits.
 uInt limit_length(std::size_t length) { return static_cast<uInt>(std::min<std::size_t>(length, 1u << 30)); }
-
-/// Returns the error's number; 0: all was written.
-int write_all(int descriptor, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
 
 /// Calls `take` for what the bytes of a gzip file hold, a piece at a time.
 template <typename Take>
@@ -83,20 +69,9 @@ bool GzipReader::begin_next_member() {
 }
 
 OpenFile unpack_to_temporary_file(const fs::path& path, std::span<const std::byte> packed) {
-  const fs::path folder = get_temporary_folder();
-  Descriptor file(open_temporary_file(folder));
-  OpenFile unpacked;
-  const auto refuse = [&](int error) {
-    fail("{}: cannot be unpacked into {}: {}; TMPDIR names another folder", path.string(), folder.string(),
-         std::strerror(error));
-  };
-  if (file.get() < 0) refuse(errno);
-  unpack(path, packed, [&](std::span<const std::byte> bytes) {
-    if (const int error = write_all(file.get(), bytes)) refuse(error);
-    unpacked.bytes += bytes.size();
-  });
-  unpacked.descriptor = file.release();
-  return unpacked;
+  TemporaryFile file(path.string() + ": cannot be unpacked");
+  unpack(path, packed, [&](std::span<const std::byte> bytes) { file.append(bytes); });
+  return file.release();
 }
 
 std::string read_unpacked_file(const fs::path& path, WebPages pages) {

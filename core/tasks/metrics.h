@@ -6,6 +6,7 @@
 #include "core/report/metric.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -33,6 +34,10 @@ class Metrics {
   /// All counts as numbers, which merge() adds to another rank's object.
   virtual std::vector<double> state() const = 0;
   virtual void merge(std::span<const double> state) = 0;
+  /// What grows with the samples, in parts of bounded size, which merge_part() adds likewise.
+  virtual std::size_t parts() const { return 0; }
+  virtual std::vector<double> part(std::size_t /*index*/) const { return {}; }
+  virtual void merge_part(std::span<const double> /*part*/) {}
 
   virtual std::int64_t samples() const = 0;
   virtual double mean_loss() const = 0;

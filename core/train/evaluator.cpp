@@ -83,7 +83,7 @@ EvalResult Evaluator::evaluate() {
   const double compiled_before = plans.compile_seconds();
   Loader loader(data_, loader_);
   const std::int64_t total = loader_.samples > 0 ? std::min(loader_.samples, data_.size()) : data_.size();
-  const std::unique_ptr<Metrics> metrics = make_metrics();
+  std::unique_ptr<Metrics> metrics = make_metrics();
   const bool together = exchanges(plans.largest_member().plan);
   const std::vector<std::string> outputs = names_of_outputs(plans.largest_member().plan.graph());
   const PredictionOptions form{
@@ -119,7 +119,7 @@ EvalResult Evaluator::evaluate() {
     }
     return true;
   });
-  EvalResult result = make_result(*metrics);
+  EvalResult result = make_result(*merge_ranks(std::move(metrics)));
   result.bad_samples = ranks_.collect(loader.bad_samples());
   result.seconds = watch.seconds() - (plans.compile_seconds() - compiled_before);
   return result;
@@ -150,13 +150,25 @@ std::unique_ptr<Metrics> Evaluator::make_metrics() const {
   return task_.make_metrics(plans_.options().classes, data_.info().class_names);
 }
 
-EvalResult Evaluator::make_result(const Metrics& counted) const {
-  const std::unique_ptr<Metrics> all = make_metrics();
-  for (const std::vector<double>& rank : ranks_.collect(counted.state())) all->merge(rank);
+std::unique_ptr<Metrics> Evaluator::merge_ranks(std::unique_ptr<Metrics> counted) const {
+  if (!ranks_.several()) return counted;
+  std::unique_ptr<Metrics> all = make_metrics();
+  for (const std::vector<double>& rank : ranks_.collect(counted->state())) all->merge(rank);
+  const auto parts = static_cast<std::size_t>(ranks_.largest(static_cast<double>(counted->parts())));
+  for (std::size_t i = 0; i < parts; ++i) {
+    const auto mine = i < counted->parts() ? counted->part(i) : std::vector<double>();
+    for (const std::vector<double>& rank : ranks_.collect(mine)) {
+      if (!rank.empty()) all->merge_part(rank);
+    }
+  }
+  return all;
+}
+
+EvalResult Evaluator::make_result(const Metrics& all) const {
   EvalResult result;
-  if (has_loss_) result.loss = all->mean_loss();
-  result.evaluation = all->evaluation();
-  result.classes = all->details();
+  if (has_loss_) result.loss = all.mean_loss();
+  result.evaluation = all.evaluation();
+  result.classes = all.details();
   if (result.classes && result.classes->classes.size() > most_confused) result.classes->confusion.clear();
   return result;
 }

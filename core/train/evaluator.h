@@ -49,8 +49,9 @@ class Evaluator {
   /// Translates the batch's texts and adds them to the metrics, with their references.
   void add_translations(Translator& translator, const Batch& batch, Metrics& metrics) const;
   std::unique_ptr<Metrics> make_metrics() const;
-  /// Sums the counts of all ranks.
-  EvalResult make_result(const Metrics& counted) const;
+  /// The metrics with the counts of all ranks.
+  std::unique_ptr<Metrics> merge_ranks(std::unique_ptr<Metrics> counted) const;
+  EvalResult make_result(const Metrics& all) const;
 
   const EvalConfig& eval_;
   const OutputConfig& output_;

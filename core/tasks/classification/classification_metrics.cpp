@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <iterator>
 
 namespace ptrain {
 namespace {
@@ -90,17 +90,22 @@ void ClassificationMetrics::add(std::span<const float> logits, std::span<const s
     top1_ += rank == 0 ? 1 : 0;
     top5_ += rank < 5 ? 1 : 0;
     ++confusion_[{labels[row], static_cast<std::int32_t>(best)}];
-    if (classes == 2) scored_.push_back({double{scores[1]} - double{scores[0]}, label == 1});
+    if (classes != 2) continue;
+    const double score = double{scores[1]} - double{scores[0]};
+    if (std::isnan(score)) {
+      has_nan_ = true;
+    } else {
+      area_.add(score, label == 1);
+    }
   }
 }
 
 std::vector<double> ClassificationMetrics::state() const {
   std::vector<double> state = CountedMetrics::state();
-  state.insert(state.end(), {real(top1_), real(top5_), static_cast<double>(confusion_.size())});
+  state.insert(state.end(), {real(top1_), real(top5_), has_nan_ ? 1.0 : 0.0, real(std::ssize(confusion_))});
   for (const auto& [cell, count] : confusion_) {
     state.insert(state.end(), {static_cast<double>(cell.first), static_cast<double>(cell.second), real(count)});
   }
-  for (const Scored& one : scored_) state.insert(state.end(), {one.score, one.positive ? 1.0 : 0.0});
   return state;
 }
 
@@ -109,14 +114,13 @@ void ClassificationMetrics::merge(std::span<const double> state) {
   state = state.subspan(state_size);
   top1_ += std::llround(state[0]);
   top5_ += std::llround(state[1]);
-  const auto cells = static_cast<std::size_t>(state[2]);
-  state = state.subspan(3);
+  has_nan_ = has_nan_ || state[2] > 0;
+  const auto cells = static_cast<std::size_t>(state[3]);
+  state = state.subspan(4);
   for (std::size_t i = 0; i < cells; ++i) {
     confusion_[{static_cast<std::int32_t>(state[3 * i]), static_cast<std::int32_t>(state[3 * i + 1])}] +=
         std::llround(state[3 * i + 2]);
   }
-  state = state.subspan(3 * cells);
-  for (std::size_t i = 0; i + 1 < state.size(); i += 2) scored_.push_back({state[i], state[i + 1] > 0});
 }
 
 std::vector<ClassCounts> ClassificationMetrics::by_class() const {
@@ -128,29 +132,6 @@ std::vector<ClassCounts> ClassificationMetrics::by_class() const {
     classes[static_cast<std::size_t>(cell.second)].predictions += count;
   }
   return classes;
-}
-
-ClassificationMetrics::Area ClassificationMetrics::area_under_curve() const {
-  std::vector<Scored> sorted = scored_;
-  if (std::any_of(sorted.begin(), sorted.end(), [](const Scored& one) { return std::isnan(one.score); })) return {};
-  std::sort(sorted.begin(), sorted.end(), [](const Scored& a, const Scored& b) { return a.score < b.score; });
-  double positives = 0, negatives = 0, won = 0;  // pairs of one of each in which the positive has the higher score
-  for (auto begin = sorted.begin(); begin != sorted.end();) {
-    const auto end = std::find_if(begin, sorted.end(), [&](const Scored& one) { return one.score != begin->score; });
-    const auto tied = static_cast<double>(std::count_if(begin, end, [](const Scored& one) { return one.positive; }));
-    const double others = static_cast<double>(end - begin) - tied;
-    won += tied * (negatives + others / 2);
-    positives += tied;
-    negatives += others;
-    begin = end;
-  }
-  if (positives == 0 || negatives == 0) return {};
-  const double area = won / (positives * negatives);
-  const double two_positives = area / (2 - area),
-               two_negatives = 2 * area * area / (1 + area);  // of one negative, of one positive
-  const double variance = area * (1 - area) + (positives - 1) * (two_positives - area * area) +
-                          (negatives - 1) * (two_negatives - area * area);
-  return {area, std::sqrt(std::max(0.0, variance) / (positives * negatives))};
 }
 
 MetricValue ClassificationMetrics::fraction(const MetricInfo& info, std::int64_t part) const {
@@ -176,8 +157,8 @@ std::vector<MetricValue> ClassificationMetrics::values() const {
     if (one.name == "mcc") one.value = matthews(classes);
     if (one.name == "majority") one = fraction(one, largest->labels);
     if (one.name == loss_info().name) one.value = known_loss();
-    if (one.name == "auc") {
-      const Area area = area_under_curve();
+    if (one.name == "auc" && !has_nan_) {
+      const AreaUnderCurve::Area area = area_.compute();
       one.value = area.value;
       one.standard_error = area.standard_error;
     }

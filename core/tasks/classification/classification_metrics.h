@@ -1,6 +1,7 @@
 // Metrics of classifiers, counted sample by sample.
 #pragma once
 
+#include "core/tasks/classification/area_under_curve.h"
 #include "core/tasks/metrics.h"
 
 #include <cstdint>
@@ -44,6 +45,9 @@ class ClassificationMetrics final : public CountedMetrics {
   void add_batch(const Batch& batch, std::optional<double> loss, const Batch& scores) override;
   std::vector<double> state() const override;
   void merge(std::span<const double> state) override;
+  std::size_t parts() const override { return area_.parts(); }
+  std::vector<double> part(std::size_t index) const override { return area_.part(index); }
+  void merge_part(std::span<const double> part) override { area_.merge(part); }
 
   /// As scikit-learn defines them (zero_division=0): F1 of class 1 of two; the mean F1 of classes that occur as label
   /// or prediction; Matthews' coefficient for any number of classes (Gorodkin, "Comparing two K-category assignments by
@@ -57,18 +61,8 @@ class ClassificationMetrics final : public CountedMetrics {
   std::vector<ClassCounts> by_class() const;
 
  private:
-  struct Scored {
-    double score;  // of class 1 over class 0
-    bool positive;
-  };
-
-  struct Area {
-    std::optional<double> value, standard_error;
-  };
-
   /// A fraction of the samples and its binomial error.
   MetricValue fraction(const MetricInfo& info, std::int64_t part) const;
-  Area area_under_curve() const;
   std::string name_of(std::int64_t index) const;
 
   std::int64_t classes_;
@@ -77,7 +71,8 @@ class ClassificationMetrics final : public CountedMetrics {
   std::int64_t top1_ = 0;
   std::int64_t top5_ = 0;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> confusion_;  // by label and prediction
-  std::vector<Scored> scored_;                                               // for two classes
+  AreaUnderCurve area_;   // for two classes: of the scores of class 1 over class 0
+  bool has_nan_ = false;  // among these, which have no order then
 };
 
 }  // namespace ptrain

@@ -156,6 +156,7 @@ TEST(Metrics, OfPartsAddUp) {
                std::span(one.truths).subspan(begin, end - begin));
       if (begin == 0) part.add_loss(2.5, 10);
       sum.merge(part.state());
+      for (std::size_t i = 0; i < part.parts(); ++i) sum.merge_part(part.part(i));
     }
     EXPECT_EQ(sum.samples(), whole.samples());
     EXPECT_EQ(sum.mean_loss(), whole.mean_loss());
@@ -167,7 +168,12 @@ TEST(Metrics, OfPartsAddUp) {
 TEST(Metrics, OfNothingAreAbsent) {
   EXPECT_FALSE(get_figure(ClassificationMetrics(2), "top1"));
   EXPECT_FALSE(get_figure(ClassificationMetrics(2), "majority"));
-  EXPECT_FALSE(get_figure(of(2, {0, nan, 1, 0}, {0, 1}), "auc"));
+  const ClassificationMetrics undefined = of(2, {0, nan, 1, 0, 0, 1}, {0, 1, 0});
+  EXPECT_FALSE(get_figure(undefined, "auc"));
+  ClassificationMetrics merged = of(2, {0, 1, 1, 0}, {1, 0});
+  EXPECT_TRUE(get_figure(merged, "auc"));
+  merged.merge(undefined.state());
+  EXPECT_FALSE(get_figure(merged, "auc"));
   EXPECT_FALSE(get_figure(of(2, {0, 1, 1, 0}, {0, 1}), "loss")) << "nobody said what the loss is";
   EXPECT_FALSE(get_figure(LanguageModelMetrics(), "perplexity"));
 }
