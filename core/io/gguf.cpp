@@ -258,6 +258,10 @@ GgufIndex parse_gguf(Bytes bytes, std::string_view file) {
   for (Described& described : all) {
     NamedTensor& tensor = described.tensor;
     const std::uint64_t data = begin <= bytes.size() ? bytes.size() - begin : 0;
+    if (described.offset % multiple != 0) {
+      fail("{}: tensor {}: begins at {} of the data, expected a multiple of {}: the file is damaged", file,
+           quoted_name(tensor.name), described.offset, multiple);
+    }
     if (described.offset > data || described.size > data - described.offset) {
       fail("{}: tensor {}: {} bytes at {} of the {} bytes of data: the file is truncated", file,
            quoted_name(tensor.name), described.size, described.offset, data);

@@ -80,6 +80,8 @@ TEST(Gguf, DamagedFilesAreRefusedInOneLine) {
   expect(begin(1, 0).tensor("t", {48, 2}, 8, 0).data(640).text(), "rows of 48 elements are no whole blocks of 32");
   expect(begin(1, 0).tensor("t", {17}, 0, 0).data(64).text(), "tensor \"t\": 68 bytes at 0 of the 64 bytes of data");
   expect(begin(1, 0).tensor("t", {4}, 0, absurd).data(64).text(), "16 bytes at 1152921504606846976");
+  expect(begin(1, 0).tensor("t", {4}, 0, 7).data(64).text(),
+         "tensor \"t\": begins at 7 of the data, expected a multiple of 32");
   expect(begin(2, 0).tensor("t", {4}, 0, 0).tensor("t", {4}, 0, 0).data(64).text(), "its name occurs twice");
 }
 
