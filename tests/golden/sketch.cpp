@@ -13,7 +13,7 @@ struct VectorRule {
   float offset, scale;
 };
 // Norms and biases; reference.py says why. The first rule that fits a name is taken; the last two fit every name.
-constexpr std::array<VectorRule, 29> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
+constexpr std::array<VectorRule, 32> vectors{{{"layer", "bn3.weight", 0.1f, 0.01f},
                                               {"layer", "bn3.bias", 0.0f, 0.1f},
                                               {"layer", ".weight", 0.4f, 0.04f},
                                               {"layer", ".bias", 1.0f, 0.1f},
@@ -31,6 +31,9 @@ constexpr std::array<VectorRule, 29> vectors{{{"layer", "bn3.weight", 0.1f, 0.01
                                               {"roi_heads.box_head.layer", "bn3.bias", 0.0f, 0.1f},
                                               {"roi_heads.box_head.layer", ".weight", 0.4f, 0.04f},
                                               {"roi_heads.box_head.layer", ".bias", 1.0f, 0.1f},
+                                              {"backbone.conv1", ".weight", 0.4f, 0.04f},
+                                              {"backbone.conv1", ".bias", 1.0f, 0.1f},
+                                              {"backbone.blocks", "compress.bn.weight", 0.1f, 0.01f},
                                               {"trunk_output", "c.1.weight", 0.1f, 0.01f},
                                               {"trunk_output", "c.1.bias", 0.0f, 0.1f},
                                               {"trunk_output", ".weight", 0.4f, 0.04f},
