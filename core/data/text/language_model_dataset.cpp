@@ -6,6 +6,7 @@
 #include "core/data/tensor_names.h"
 #include "core/data/text/text_encoding.h"
 #include "core/data/text/tokenizer.h"
+#include "core/io/atomic_file.h"
 
 #include <algorithm>
 #include <array>
