@@ -1,6 +1,7 @@
 #include "models/vision/feature_pyramid.h"
 
 #include "core/base/errors.h"
+#include "core/ops/image/conv2d.h"
 #include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/reshape.h"
 
@@ -25,22 +26,36 @@ void FeaturePyramid::require_size(const Bucket& batch, const std::string& model)
   }
 }
 
-ValueId FeaturePyramid::pyramid_convolution(const std::string& name, ValueId x, int kernel, int stride) {
+ValueId FeaturePyramid::pyramid_convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
   // Uniform as by torch.nn.init.kaiming_uniform_ with a = 1.
-  const Initializer start = uniform_start(std::sqrt(3.0f / static_cast<float>(channels(x) * kernel * kernel)));
+  const auto fan_in = static_cast<float>(channels(x) * spec.kernel * spec.kernel);
   const std::string whole = pyramid_prefix + name;
-  return apply(whole, shared_convolution(whole, channels(x), {width_, kernel, stride}, start), x);
+  return apply(whole, shared_convolution(whole, channels(x), spec, uniform_start(std::sqrt(3.0f / fan_in))), x);
 }
 
-std::vector<ValueId> FeaturePyramid::pyramid(std::span<const ValueId> maps) {
+std::vector<ValueId> FeaturePyramid::pyramid(std::span<const ValueId> maps, std::int64_t outputs) {
   std::vector<ValueId> levels;
   for (std::size_t i = 0; i < maps.size(); ++i)
     levels.push_back(pyramid_convolution(fmt::format("inner_blocks.{}.0", i), maps[i], 1));
   for (std::size_t i = levels.size() - 1; i-- > 0;)
     levels[i] = add_upsampled(fmt::format("top_down.{}", i), levels[i], levels[i + 1]);
   for (std::size_t i = 0; i < levels.size(); ++i)
-    levels[i] = pyramid_convolution(fmt::format("layer_blocks.{}.0", i), levels[i], 3);
+    levels[i] = pyramid_convolution(fmt::format("layer_blocks.{}.0", i), levels[i], {outputs, 3});
   return levels;
+}
+
+ValueId FeaturePyramid::transposed_convolution(const std::string& name, ValueId x, std::int64_t outputs) {
+  constexpr int kernel = 2;
+  const Shape shape = graph_.desc(x).shape, filters{channels(x), kernel, kernel, outputs};
+  const auto fan_out = static_cast<float>(channels(x) * kernel * kernel);  // as PyTorch counts it
+  ModelVariable weight = make_variable(name + ".weight", filters, normal_start(std::sqrt(2 / fan_out)));
+  weight.files.front().layout = WeightMapping::Layout::conv_krsc;
+  weight.files.front().external_shape = Shape{channels(x), outputs, kernel, kernel};
+  Conv2dGradInputAttributes attributes{{}, {shape[0], kernel * shape[1], kernel * shape[2], outputs}};
+  attributes.conv.stride = kernel;
+  const ValueId sums = add(name, std::make_shared<Conv2dGradInput>(attributes), {x, parameter(std::move(weight))});
+  const ValueId bias = parameter(make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
+  return add(name + ".sum", std::make_shared<Binary>(BinaryFunction::add), {sums, bias});
 }
 
 /// x plus the nearest upsampling of `coarse`, which has half its height and width.

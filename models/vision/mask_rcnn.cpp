@@ -9,9 +9,7 @@
 #include "core/ops/detection/mask_targets.h"
 #include "core/ops/detection/match_boxes.h"
 #include "core/ops/detection/roi_align.h"
-#include "core/ops/image/conv2d.h"
 #include "core/ops/image/global_average_pool.h"
-#include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/gather.h"
 #include "core/ops/tensor/reshape.h"
 #include "core/ops/tensor/select.h"
@@ -248,7 +246,8 @@ class MaskRcnnBuilder final : public FeaturePyramid {
 
   /// [N,R,side,side,classes] of maps [N*R,side/2,side/2,..].
   ValueId score_masks(ValueId maps, std::int64_t images) {
-    ValueId x = upsample("roi_heads.mask_predictor.conv5_mask", maps);
+    const std::string upsampled = "roi_heads.mask_predictor.conv5_mask";
+    ValueId x = relu(upsampled + ".relu", transposed_convolution(upsampled, maps, width()));
     x = fan_out_convolution("roi_heads.mask_predictor.mask_fcn_logits", x, {classes(), 1});
     return reshape("roi_heads.mask_predictor.of_images", x,
                    {images, rows(maps) / images, mask_side(), mask_side(), classes()});
@@ -258,21 +257,6 @@ class MaskRcnnBuilder final : public FeaturePyramid {
   ValueId fan_out_convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
     const auto fan_out = static_cast<float>(spec.channels * spec.kernel * spec.kernel);
     return apply(name, shared_convolution(name, channels(x), spec, normal_start(std::sqrt(2 / fan_out))), x);
-  }
-
-  /// A transposed 2x2 convolution of stride 2, and ReLU.
-  ValueId upsample(const std::string& name, ValueId x) {
-    constexpr int kernel = 2;
-    const Shape shape = graph_.desc(x).shape, filters{channels(x), kernel, kernel, width()};
-    const auto fan_out = static_cast<float>(channels(x) * kernel * kernel);  // as PyTorch counts it
-    ModelVariable weight = make_variable(name + ".weight", filters, normal_start(std::sqrt(2 / fan_out)));
-    weight.files.front().layout = WeightMapping::Layout::conv_krsc;
-    weight.files.front().external_shape = Shape{channels(x), width(), kernel, kernel};
-    Conv2dGradInputAttributes attributes{{}, {shape[0], kernel * shape[1], kernel * shape[2], width()}};
-    attributes.conv.stride = kernel;
-    const ValueId sums = add(name, std::make_shared<Conv2dGradInput>(attributes), {x, parameter(std::move(weight))});
-    const ValueId bias = parameter(make_variable(name + ".bias", Shape{width()}, constant_start(0)));
-    return relu(name + ".relu", add(name + ".sum", std::make_shared<Binary>(BinaryFunction::add), {sums, bias}));
   }
 
   BuiltModel complete(const char* output, ValueId value) {

@@ -159,15 +159,6 @@ class PpYoloeBuilder final : public VisionBlocks {
     return active_unit(name + ".conv", concatenate(name + ".all", std::move(parts)), {channels(x), 1});
   }
 
-  /// Twice the height and width: each pixel four times.
-  ValueId enlarge(const std::string& name, ValueId x) {
-    const Shape shape = graph_.desc(x).shape;
-    const auto n = shape[0], h = shape[1], w = shape[2], c = shape[3];
-    const ValueId split = add(name + ".split", std::make_shared<Reshape>(Shape{n, h, 1, w, 1, c}), {x});
-    const ValueId repeated = add(name + ".repeated", std::make_shared<Expand>(Shape{n, h, 2, w, 2, c}), {split});
-    return add(name, std::make_shared<Reshape>(Shape{n, 2 * h, 2 * w, c}), {repeated});
-  }
-
   /// Coarse maps flow into finer ones, then finer into coarser.
   Levels neck(const Levels& maps) {
     const std::array<std::int64_t, yolo_levels> widths{scaled_channels(768), scaled_channels(384),

@@ -205,6 +205,15 @@ ValueId VisionBlocks::avg_pool(const std::string& name, ValueId x, int size) {
   return add(name, std::make_shared<AvgPool2d>(AvgPool2dAttributes{size, size}), {x});
 }
 
+ValueId VisionBlocks::enlarge(const std::string& name, ValueId x, std::int64_t factor) {
+  const Shape shape = graph_.desc(x).shape;
+  const auto n = shape[0], h = shape[1], w = shape[2], c = shape[3];
+  const ValueId split = add(name + ".split", std::make_shared<Reshape>(Shape{n, h, 1, w, 1, c}), {x});
+  const ValueId repeated =
+      add(name + ".repeated", std::make_shared<Expand>(Shape{n, h, factor, w, factor, c}), {split});
+  return add(name, std::make_shared<Reshape>(Shape{n, factor * h, factor * w, c}), {repeated});
+}
+
 ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,
                                   std::int64_t outputs, const Initializer& weight) {
   x = add(pool, std::make_shared<AdaptiveAvgPool2d>(AdaptiveAvgPool2dAttributes{size}), {x});

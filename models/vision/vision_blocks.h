@@ -107,6 +107,8 @@ class VisionBlocks : public Blocks {
   ValueId blur_pool(const std::string& name, ValueId x);
   /// Average pooling over squares of `size` pixels.
   ValueId avg_pool(const std::string& name, ValueId x, int size);
+  /// `factor` times the height and width: each pixel a square of equal ones.
+  ValueId enlarge(const std::string& name, ValueId x, std::int64_t factor = 2);
   /// Average pooling to a grid of `size` x `size`, flattened, and the head's first linear layer, without activation.
   /// Files order its columns channel by channel.
   ValueId grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,
