@@ -16,6 +16,7 @@
 #include "models/video/nextvlad.h"
 #include "models/vision/convnext.h"
 #include "models/vision/crnn.h"
+#include "models/vision/dbnet.h"
 #include "models/vision/deeplab.h"
 #include "models/vision/deeplab_xception.h"
 #include "models/vision/efficientnet.h"
@@ -137,6 +138,11 @@ std::unique_ptr<Model> gpt2(const Config& config, const DatasetInfo& data) {
   return make_gpt2(gpt2_spec(config, data));
 }
 
+template <DbnetSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> dbnet(const Config& config, const DatasetInfo& data) {
+  return make_dbnet(spec(config, data));
+}
+
 template <CrnnSpec (*spec)(const Config& config, const DatasetInfo& data)>
 std::unique_ptr<Model> crnn(const Config& config, const DatasetInfo& data) {
   return make_crnn(spec(config, data));
@@ -220,6 +226,11 @@ ModelEntry crnn_entry(std::string name, std::vector<std::string> other_names, Ke
 ModelEntry ppocr_entry(std::string name, std::vector<std::string> other_names, std::string library, Keys keys) {
   return {std::move(name),      std::move(other_names), "PP-OCR",          DataKind::image, std::move(keys),
           {"text_recognition"}, MainWork::convolutions, std::move(library)};
+}
+
+ModelEntry dbnet_entry(std::string name, std::vector<std::string> other_names, Keys keys) {
+  return {std::move(name),    std::move(other_names), "DB",    DataKind::image, std::move(keys),
+          {"text_detection"}, MainWork::convolutions, "ptrain"};
 }
 
 ModelEntry fcn_entry() {
@@ -384,6 +395,10 @@ const std::vector<Row>& model_rows() {
        pp_yoloe<ppyoloe_plus_s_spec>},
       {pp_yoloe_entry("ppyoloe_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        pp_yoloe<ppyoloe_tiny_spec>},
+      {dbnet_entry("dbnet_resnet18", {"DB"}, concatenate({"data.image_size", "data.augment"}, norm_keys)),
+       dbnet<dbnet_spec>},
+      {dbnet_entry("dbnet_tiny", {}, concatenate({"data.image_size", "data.augment"}, norm_keys)),
+       dbnet<dbnet_tiny_spec>},
       {crnn_entry("crnn", {"CRNN"}, crnn_keys), crnn<crnn_spec>},
       {crnn_entry("crnn_tiny", {}, crnn_keys), crnn<crnn_tiny_spec>},
       {ppocr_entry("ppocrv6_rec_small", {"PPOCRv6_small_rec"}, "PaddleOCR", ppocr_keys),

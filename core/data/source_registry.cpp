@@ -1,5 +1,6 @@
 #include "core/data/source_registry.h"
 
+#include "core/data/boxes/text_boxes.h"
 #include "core/data/image/image_pack.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
@@ -140,6 +141,26 @@ std::vector<DataSourceRow> box_rows() {
         .can_split = true,
         .targets = {tensor_names::annotations}},
        open_voc},
+      {{.name = "text_boxes",
+        .provides = {image},
+        .help = "images with boxes around text, in PaddleOCR's form: data.train_file and data.dev_file in data.path "
+                "list an image's path below data.path, a tab and [{\"transcription\": ..., \"points\": four corners "
+                "[x, y]}, ...] a line, with the transcription ### for text to ignore; data.split.dev without "
+                "data.dev_file",
+        .keys = joined(keys, {"data.encoding", "data.exif_orientation"}),
+        .required = {{"data.train_file", "the training list's name below data.path"}},
+        .can_split = true,
+        .targets = {tensor_names::text_boxes}},
+       open_text_boxes},
+      {{.name = "icdar",
+        .provides = {image},
+        .help = "images with boxes around text, in ICDAR's form: images in data.path/{train,val}/ and beside each a "
+                "file of its name, or with gt_ before it, of x1,y1,x2,y2,x3,y3,x4,y4,text a line, with ### for text "
+                "to ignore; data.split.dev without val",
+        .keys = joined(file_keys(), {"data.encoding", "data.exif_orientation"}),
+        .can_split = true,
+        .targets = {tensor_names::text_boxes}},
+       open_icdar},
   };
 }
 
@@ -225,12 +246,14 @@ std::vector<DataSourceRow> other_rows() {
        open_criteo},
       {{.name = "synthetic",
         .provides = {image, clip, text, table, tokens, parallel, video},
-        .help =
-            "synthetic images, clips or text with classes, images with a class for each pixel, with boxes or of words, "
-            "clicks, running tokens, tokens to reverse, or features of videos, all of them learnable; reads no file",
+        .help = "synthetic images, clips or text with classes, images with a class for each pixel, with boxes around "
+                "figures "
+                "or text, or of words, clicks, running tokens, tokens to reverse, or features of videos, all of them "
+                "learnable; reads no file",
         .keys = {"data.synthetic_samples"},
         .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations, tensor_names::object_masks,
-                    tensor_names::characters, tensor_names::next_tokens, tensor_names::multi_hot_labels}},
+                    tensor_names::characters, tensor_names::text_boxes, tensor_names::next_tokens,
+                    tensor_names::multi_hot_labels}},
        open_synthetic},
   };
 }

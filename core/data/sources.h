@@ -37,6 +37,9 @@ std::unique_ptr<Dataset> open_coco(const DataSettings& settings, Split split);
 bool holds_voc(const std::filesystem::path& root);
 /// Also throws as parse_voc does.
 std::unique_ptr<Dataset> open_voc(const DataSettings& settings, Split split);
+/// Also throw Error{failed} naming file and line of what is no box around text.
+std::unique_ptr<Dataset> open_text_boxes(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_icdar(const DataSettings& settings, Split split);
 /// Also throws Error{failed} naming file and line of a text that is missing or has a character that is not in
 /// settings.vocab_path or, without it, in the training texts.
 std::unique_ptr<Dataset> open_text_images(const DataSettings& settings, Split split);
@@ -51,6 +54,8 @@ std::unique_ptr<Dataset> open_synthetic_videos(const DataSettings& settings, Spl
 std::unique_ptr<Dataset> open_synthetic_shapes(const DataSettings& settings, Split split);
 /// Of words to read.
 std::unique_ptr<Dataset> open_synthetic_words(const DataSettings& settings, Split split);
+/// Of words to find.
+std::unique_ptr<Dataset> open_synthetic_text_boxes(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text(const DataSettings& settings, Split split);
 /// Also throws Error{failed} naming file and line of a chat that is not of the form, or has no answer.
 std::unique_ptr<Dataset> open_chat(const DataSettings& settings, Split split);

@@ -1,4 +1,5 @@
 // Synthetic, learnable data sets: every class, or token, has a pattern, under noise.
+#include "core/data/boxes/text_boxes.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 
@@ -254,6 +255,7 @@ std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split spli
         return open_synthetic_shapes(settings, split);
       }
       if (learns(settings.targets, tensor_names::characters)) return open_synthetic_words(settings, split);
+      if (learns(settings.targets, tensor_names::text_boxes)) return open_synthetic_text_boxes(settings, split);
       return std::make_unique<SyntheticImages>(settings, split);
     case DataKind::text:
       return std::make_unique<SyntheticText>(settings, split);

@@ -10,6 +10,7 @@
 #include "core/tasks/next_item/next_item.h"
 #include "core/tasks/regression/regression.h"
 #include "core/tasks/segmentation/segmentation.h"
+#include "core/tasks/text_detection/text_detection.h"
 #include "core/tasks/text_recognition/text_recognition.h"
 #include "core/tasks/translation/translation.h"
 
@@ -31,7 +32,7 @@ std::unique_ptr<Task> make(const TaskOptions& options) {
   return std::make_unique<T>(options);
 }
 
-constexpr Row rows[] = {
+constexpr Row task_rows[] = {
     {"classification", make<Classification>},
     {"regression", make<Regression>},
     {"language_model", make<LanguageModel>},
@@ -43,6 +44,7 @@ constexpr Row rows[] = {
     {"aligned_detection", make<AlignedDetection>},
     {"instance_segmentation", make<InstanceSegmentation>},
     {"single_map_instance_segmentation", make<SingleMapInstanceSegmentation>},
+    {"text_detection", make<TextDetection>},
     {"text_recognition", make<TextRecognition>},
     {"translation", make<TranslationTask>},
 };
@@ -58,20 +60,20 @@ std::vector<TaskMetric> list_metrics(const Task& task, std::int64_t classes) {
 }  // namespace
 
 std::unique_ptr<Task> make_task(std::string_view name, const TaskOptions& options) {
-  const auto row = std::ranges::find(rows, name, &Row::name);
-  if (row == std::end(rows)) throw std::logic_error(fmt::format("internal error: no task is called {}", name));
+  const auto row = std::ranges::find(task_rows, name, &Row::name);
+  if (row == std::end(task_rows)) throw std::logic_error(fmt::format("internal error: no task is called {}", name));
   return row->make(options);
 }
 
 std::vector<std::string> task_names() {
   std::vector<std::string> names;
-  for (const Row& row : rows) names.emplace_back(row.name);
+  for (const Row& row : task_rows) names.emplace_back(row.name);
   return names;
 }
 
 std::vector<TaskEntry> task_entries() {
   std::vector<TaskEntry> entries;
-  for (const Row& row : rows) {
+  for (const Row& row : task_rows) {
     const std::shared_ptr<const Task> task = row.make({});
     entries.push_back({std::string(row.name), task->targets(),
                        [task](std::int64_t classes) { return list_metrics(*task, classes); },

@@ -21,9 +21,9 @@ SegmentationTransform SegmentationTransform::in_form(const ImageForm& form) cons
 
 FramePlacement SegmentationTransform::plan(ImageSize original, SampleRandom& random) const {
   if (augment_ == Augmentation::none) return fit_inside(original, frame_);
-  constexpr float smallest = 0.5f, largest = 2.0f;
+  constexpr float smallest_factor = 0.5f;
   const bool scales = augment_ == Augmentation::random_resized_crop;
-  const double factor = scales ? static_cast<double>(random.uniform(smallest, largest)) : 1.0;
+  const double factor = scales ? static_cast<double>(random.uniform(smallest_factor, largest_factor_)) : 1.0;
   FramePlacement place = fit_inside(original, size_);
   const auto scaled = [factor](int side) { return std::max(1LL, std::llround(side * factor)); };
   place.resized = {scaled(place.resized.height), scaled(place.resized.width)};

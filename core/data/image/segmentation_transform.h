@@ -1,5 +1,5 @@
 // The transform from an image and its label map to a sample of segmentation: both are scaled, cropped or padded, and
-// flipped alike.
+// flipped alike. Boxes around text move with their image likewise.
 #pragma once
 
 #include "core/data/image/framing.h"
@@ -16,12 +16,13 @@ inline constexpr std::int32_t no_class = -1;
 
 class SegmentationTransform {
  public:
-  /// Training, random_resized_crop: the image is resized to fit into the frame, times a factor from 0.5 to 2, and a
-  /// random crop is flipped at random (Chen et al. 2017, "Rethinking Atrous Convolution"). crop_flip: without the
-  /// factor. none: it is resized to fit into the frame. `padding` is the colour of the rest. `augment` must not be
-  /// `automatic`.
-  SegmentationTransform(ImageSize frame, Augmentation augment, const std::array<std::uint8_t, 3>& padding)
-      : size_(frame), frame_(frame), augment_(augment), padding_(padding) {}
+  /// Training, random_resized_crop: the image is resized to fit into the frame, times a factor from 0.5 to
+  /// `largest_factor`, and a random crop is flipped at random (Chen et al. 2017, "Rethinking Atrous Convolution").
+  /// crop_flip: without the factor. none: it is resized to fit into the frame. `padding` is the colour of the rest.
+  /// `augment` must not be `automatic`.
+  SegmentationTransform(ImageSize frame, Augmentation augment, const std::array<std::uint8_t, 3>& padding,
+                        float largest_factor = 2)
+      : size_(frame), frame_(frame), augment_(augment), padding_(padding), largest_factor_(largest_factor) {}
 
   /// The same for images of another form. Factors of the size still refer to the first frame's.
   SegmentationTransform in_form(const ImageForm& form) const;
@@ -37,6 +38,7 @@ class SegmentationTransform {
   ImageSize size_, frame_;
   Augmentation augment_;
   std::array<std::uint8_t, 3> padding_;
+  float largest_factor_;
 };
 
 }  // namespace ptrain

@@ -5,6 +5,7 @@ import unittest
 from program import ROOT, ProgramTest, run
 
 SMALL = 12e6  # parameters, of networks that an epoch is trained of
+OWN = {"dbnet_tiny": {"model.classes": 1}, "ppocrv6_rec_small": {"data.max_length": 4}, "ppocr_rec_tiny": {"data.max_length": 4}}
 MADE_UP = ("-o", "data.source=synthetic", "-o", "device=cpu", "-o", "model.weights=", "-o", "data.vocab=")
 
 
@@ -27,7 +28,7 @@ class Zoo(ProgramTest):
             with self.subTest(entry["name"]):
                 overrides = {"model.name": entry["name"], "model.classes": min(2, entry["classes"]), "train.steps": 0, "train.epochs": 1,
                              "data.synthetic_samples": 16, "data.batch_size": 4, "data.image_size": 32, "eval.every_epochs": 1,
-                             "flags.cudnn_exhaustive_search": "false"}
+                             "flags.cudnn_exhaustive_search": "false", **OWN.get(entry["name"], {})}
                 self.config.write_text("model: {name: resnet18}\ndata: {source: synthetic}\n")
                 trained = self.train("own", "--fresh", *(part for key, value in overrides.items() for part in ("-o", f"{key}={value}")))
                 self.assertEqual(trained.returncode, 0, trained.stderr)
