@@ -189,8 +189,8 @@ VECTORS = [
     ("roi_heads.box_head.layer", "bn3.bias", 0.0, 0.1),
     ("roi_heads.box_head.layer", ".weight", 0.4, 0.04),
     ("roi_heads.box_head.layer", ".bias", 1.0, 0.1),
-    ("backbone.conv1", ".weight", 0.4, 0.04),  # PP-OCR's: a stem with ReLUs, and residual branches
-    ("backbone.conv1", ".bias", 1.0, 0.1),
+    ("backbone.conv1.stem", ".weight", 0.4, 0.04),  # PP-OCR's: a stem with ReLUs, and residual branches
+    ("backbone.conv1.stem", ".bias", 1.0, 0.1),
     ("backbone.blocks", "compress.bn.weight", 0.1, 0.01),
     ("trunk_output", "c.1.weight", 0.1, 0.01),
     ("trunk_output", "c.1.bias", 0.0, 0.1),
