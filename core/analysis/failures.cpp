@@ -11,7 +11,7 @@
 namespace ptrain {
 namespace {
 
-constexpr double chance_that_matters = 0.05;
+constexpr double chance_that_matters = 0.05, chance_of_one_rate = 0.2;
 
 /// Probability of at least `changed.failed` failures among the new runs if failures are random.
 double compute_p_value(const RunCounts& base, const RunCounts& changed) {
@@ -69,7 +69,10 @@ RunCounts& operator+=(RunCounts& a, const RunCounts& b) {
 
 FailureVerdict test_failures(const RunCounts& base, const RunCounts& changed) {
   if (changed.failed * base.runs <= base.failed * changed.runs) return FailureVerdict::not_more;
-  return compute_p_value(base, changed) < chance_that_matters ? FailureVerdict::clearly_more : FailureVerdict::more;
+  const double chance = compute_p_value(base, changed);
+  if (chance < chance_that_matters) return FailureVerdict::clearly_more;
+  const bool fits_one_rate = base.failed > 0 && chance >= chance_of_one_rate;
+  return fits_one_rate ? FailureVerdict::not_more : FailureVerdict::more;
 }
 
 std::string failures_text(const RunCounts& base, const RunCounts& changed) {

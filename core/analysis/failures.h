@@ -38,7 +38,8 @@ RunCounts& operator+=(RunCounts& a, const RunCounts& b);
 enum class FailureVerdict { not_more, more, clearly_more };
 
 /// Whether a larger fraction of the new runs failed: clearly_more if Fisher's exact test (one-sided, "The Design of
-/// Experiments", 1935) gives p < 0.05.
+/// Experiments", 1935) gives p < 0.05; not_more if base fails too and the difference fits one rate of failures,
+/// p >= 0.2.
 FailureVerdict test_failures(const RunCounts& base, const RunCounts& changed);
 
 /// "5 of 8 new runs failed (diverged: ...), 0 of 8 of base": one line on both sides' failed and unsteady runs; empty if

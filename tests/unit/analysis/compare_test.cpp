@@ -66,6 +66,8 @@ TEST(Compare, CountsFailedRunsOfBothSides) {
       << comparison_text(many);
   EXPECT_EQ(compared(with_failures("base", 0), with_failures("new", 1)).outcome(), ExitCode::inconclusive);
   EXPECT_EQ(compared(with_failures("base", 2), with_failures("new", 2)).outcome(), ExitCode::ok);
+  EXPECT_EQ(compared(with_failures("base", 1), with_failures("new", 2)).outcome(), ExitCode::ok);
+  EXPECT_EQ(compared(with_failures("base", 1), with_failures("new", 4)).outcome(), ExitCode::inconclusive);
   EXPECT_EQ(compared(with_failures("base", 2), with_failures("new", 0)).outcome(), ExitCode::ok);
 }
 
