@@ -114,9 +114,12 @@ class History(ProgramTest):
         change = self.series()[0]["changes"][0]
         self.assertEqual((change["at"], change["before"], change["after"]), (12, "v11", "v12"))
         self.assertIn("| base | throughput | 20 |", self.history("--format", "markdown").stdout)
+        throughput = next(line for line in self.history().stdout.splitlines() if line.startswith("base  throughput"))
+        self.assertRegex(throughput, r" -\d\.\d %  +[+-]\d\.\d %  -", "against the first and the one before")
         page = self.folder / "page.html"
         self.assertEqual(self.history("--format", "html", "--out", page).returncode, 0)
-        self.assertIn("REGRESSION: base: throughput", page.read_text())
+        for words in ("<h1>REGRESSION</h1>", "REGRESSION: base: throughput", ">v0</text>", "Against the one before"):
+            self.assertIn(words, page.read_text())
         self.assertEqual(len(re.findall("<h2>", page.read_text())), 2)  # memory is constant
         self.assert_one_line_error(self.history("--format", "csv"), 2, "text|markdown|json|html")
 

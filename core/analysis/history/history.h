@@ -167,6 +167,17 @@ std::vector<std::span<const HistorySeries>> group_series(const History& history)
 std::string group_title(std::span<const HistorySeries> group);
 /// Notes the figures do not show: series too short, what was left out, how certain the result is.
 std::vector<std::string> remarks(const History& history);
+struct HistoryTable {
+  std::vector<std::string> titles;
+  std::vector<std::vector<std::string>> rows;
+};
+/// A row for each series of a group: its first and latest value, the latest against the first and against the one
+/// before, and where it changed.
+HistoryTable history_table(std::span<const HistorySeries> group);
+/// Every change of a group: regressions first, the newest of a series first.
+std::vector<std::string> list_changes(std::span<const HistorySeries> group);
+/// How `to` differs from `from`: "-4.4 %", or "-0.5 points" for a metric of at most 1.
+std::string difference_text(const HistorySeries& series, const HistoryPoint& from, const HistoryPoint& to);
 /// "-5.1 % (-6.0 to -4.2)"
 std::string size_text(const HistorySeries& series, const HistoryChange& change);
 /// "REGRESSION: level=O0: throughput -5.1 % (-6.0 to -4.2) between a (2025-01-30) and b (2025-01-31): commit ...".

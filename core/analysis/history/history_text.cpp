@@ -39,16 +39,24 @@ std::vector<std::string> list_shortfalls(const History& history) {
   return lines;
 }
 
-/// Every change: regressions first, the newest of a series first.
-std::vector<std::string> list_changes(std::span<const HistorySeries> group) {
-  std::vector<std::string> worse, others;
-  for (const HistorySeries& series : group) {
-    for (auto change = series.changes.rbegin(); change != series.changes.rend(); ++change) {
-      (&*change == series.regression() ? worse : others).push_back(change_text(series, *change));
+/// The first two columns and the last are aligned left.
+std::string align_columns(const HistoryTable& table) {
+  std::vector<std::size_t> widths(table.titles.size());
+  const auto visit_rows = [&](const auto& visit) {
+    visit(table.titles);
+    std::ranges::for_each(table.rows, visit);
+  };
+  visit_rows([&](const std::vector<std::string>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  });
+  std::string text;
+  visit_rows([&](const std::vector<std::string>& row) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      text += i < 2 ? fmt::format("{:<{}}  ", row[i], widths[i]) : fmt::format("{:>{}}  ", row[i], widths[i]);
     }
-  }
-  worse.insert(worse.end(), others.begin(), others.end());
-  return worse;
+    text += row.back() + "\n";
+  });
+  return text;
 }
 
 }  // namespace
@@ -90,6 +98,35 @@ std::string value_text(const HistorySeries& series, const HistoryPoint& point) {
       return fmt::format("{:.1f} s", point.value);
   }
   return {};
+}
+
+std::vector<std::string> list_changes(std::span<const HistorySeries> group) {
+  std::vector<std::string> worse, others;
+  for (const HistorySeries& series : group) {
+    for (auto change = series.changes.rbegin(); change != series.changes.rend(); ++change) {
+      (&*change == series.regression() ? worse : others).push_back(change_text(series, *change));
+    }
+  }
+  worse.insert(worse.end(), others.begin(), others.end());
+  return worse;
+}
+
+HistoryTable history_table(std::span<const HistorySeries> group) {
+  HistoryTable table{
+      {"case", "figure", "points", "first", "latest", "against the first", "against the one before", "changes"}, {}};
+  for (const HistorySeries& series : group) {
+    const HistoryPoint &first = series.points.front(), &latest = series.points.back();
+    const HistoryPoint& before = series.points[series.points.size() - std::min<std::size_t>(2, series.points.size())];
+    table.rows.push_back({series.case_name, series.figure(), std::to_string(series.points.size()),
+                          value_text(series, first), value_text(series, latest), difference_text(series, first, latest),
+                          difference_text(series, before, latest), format_changes(series)});
+  }
+  return table;
+}
+
+std::string difference_text(const HistorySeries& series, const HistoryPoint& from, const HistoryPoint& to) {
+  if (series.in_points()) return fmt::format("{:+.1f} points", 100 * (to.value - from.value));
+  return from.value == 0 ? "" : fmt::format("{:+.1f} %", 100 * (to.value / from.value - 1));
 }
 
 std::string size_text(const HistorySeries& series, const HistoryChange& change) {
@@ -156,18 +193,7 @@ std::vector<std::string> remarks(const History& history) {
 std::string history_text(const History& history) {
   std::string text;
   for (const std::span<const HistorySeries> group : group_series(history)) {
-    std::size_t width = 4, figures = 6;
-    for (const HistorySeries& series : group) {
-      width = std::max(width, series.case_name.size());
-      figures = std::max(figures, series.figure().size());
-    }
-    text += fmt::format("{}\n{:<{}}  {:<{}}  {:>6}  {:>18}  {:>18}  {}\n", group_title(group), "case", width, "figure",
-                        figures, "points", "first", "latest", "changes");
-    for (const HistorySeries& series : group) {
-      text += fmt::format("{:<{}}  {:<{}}  {:>6}  {:>18}  {:>18}  {}\n", series.case_name, width, series.figure(),
-                          figures, series.points.size(), value_text(series, series.points.front()),
-                          value_text(series, series.points.back()), format_changes(series));
-    }
+    text += group_title(group) + "\n" + align_columns(history_table(group));
     for (const std::string& line : list_changes(group)) text += line + "\n";
     text += "\n";
   }
@@ -178,14 +204,13 @@ std::string history_text(const History& history) {
 std::string history_markdown(const History& history) {
   std::string text;
   for (const std::span<const HistorySeries> group : group_series(history)) {
-    text += fmt::format(
-        "**{}**\n\n| Case | Figure | Points | First | Latest | Changes |\n"
-        "| --- | --- | ---: | ---: | ---: | --- |\n",
-        markdown_cell(group_title(group)));
-    for (const HistorySeries& series : group) {
-      text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_cell(series.case_name), series.figure(),
-                          series.points.size(), value_text(series, series.points.front()),
-                          value_text(series, series.points.back()), markdown_cell(format_changes(series)));
+    const HistoryTable table = history_table(group);
+    text += fmt::format("**{}**\n\n| {} |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
+                        markdown_cell(group_title(group)), fmt::join(table.titles, " | "));
+    for (const std::vector<std::string>& row : table.rows) {
+      text += "|";
+      for (const std::string& cell : row) text += fmt::format(" {} |", markdown_cell(cell));
+      text += "\n";
     }
     for (const std::string& line : list_changes(group)) text += fmt::format("\n- {}", markdown_cell(line));
     text += "\n\n";

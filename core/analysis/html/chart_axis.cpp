@@ -52,8 +52,23 @@ std::string figure_text(double value) {
   return std::abs(value) >= 1e4 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
+std::vector<Tick> name_ticks(const std::vector<std::string>& names, const Scale& scale) {
+  double widest = 1;
+  for (const std::string& name : names) widest = std::max(widest, text_width(name, tick_size) + 12);
+  const auto places = static_cast<std::size_t>(std::max(1.0, (scale.to - scale.from) / widest));
+  const std::size_t step = std::max<std::size_t>(1, (names.size() + places - 1) / places);
+  std::vector<Tick> all;
+  for (std::size_t i = 0; i < names.size(); i += step) all.push_back({static_cast<double>(i), names[i]});
+  return all;
+}
+
 double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title) {
-  for (const auto& [value, label] : ticks(scale.range)) {
+  return draw_x_axis(drawing, scale, top, bottom, title, ticks(scale.range));
+}
+
+double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title,
+                   const std::vector<Tick>& ticks) {
+  for (const auto& [value, label] : ticks) {
     const double half = text_width(label, tick_size) / 2 + 2;
     drawing.line({scale.at(value), top}, {scale.at(value), bottom}, Ink::grid);
     drawing.text({std::clamp(scale.at(value), half, drawing.width - half), bottom + 14}, label, Ink::mute,

@@ -29,7 +29,11 @@ std::string tick_text(double value, int digits = 4);
 /// Of a measured value: four digits, more above 10,000.
 std::string figure_text(double value);
 
+/// The names of the whole numbers from 0 on, as many as fit side by side on the scale.
+std::vector<Tick> name_ticks(const std::vector<std::string>& names, const Scale& scale);
 /// Draws ticks with grid lines from `top` to `bottom` and the axis's title below; returns the height it takes.
 double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title);
+double draw_x_axis(Drawing& drawing, const Scale& scale, double top, double bottom, const std::string& title,
+                   const std::vector<Tick>& ticks);
 
 }  // namespace ptrain::html

@@ -62,7 +62,8 @@ struct Series {
 };
 struct LineAxes {
   std::string x_title, y_title;
-  Range x, y;  // empty: the range of the series
+  Range x, y;                             // empty: the range of the series
+  std::vector<std::string> x_names = {};  // of the whole numbers from 0 on, in place of them
 };
 /// Lines over a common grid; a series of one value is a point. Values that are not finite interrupt a line.
 Drawing line_chart(const std::vector<Series>& series, const LineAxes& axes, const std::string& description);

@@ -116,7 +116,8 @@ Drawing line_chart(const std::vector<Series>& series, const LineAxes& axes, cons
     drawing.line({left, y.at(value)}, {drawing.width, y.at(value)}, Ink::grid);
     drawing.text({left - 4, y.at(value) + 4}, label, Ink::mute, Anchor::end, tick_size);
   }
-  drawing.height = plot_bottom + draw_x_axis(drawing, x, plot_bottom, plot_bottom, axes.x_title);
+  const std::vector<Tick> x_ticks = axes.x_names.empty() ? ticks(xs) : name_ticks(axes.x_names, x);
+  drawing.height = plot_bottom + draw_x_axis(drawing, x, plot_bottom, plot_bottom, axes.x_title, x_ticks);
   for (const Series& s : series) draw_band(drawing, s, x, y);
   for (const Series& s : series) draw_series(drawing, s, x, y);
   return drawing;

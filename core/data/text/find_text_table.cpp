@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 std::string table_named(const fs::path& folder, const std::string& stem) {
   for (const char* ending : {".tsv", ".csv", ".jsonl", ".ndjson", ".json"}) {
     for (const char* packed : {"", ".gz"}) {
-      if (const std::string name = stem + ending + packed; fs::is_regular_file(folder / name)) return name;
+      if (std::string name = stem + ending + packed; fs::is_regular_file(folder / name)) return name;
     }
   }
   return {};
