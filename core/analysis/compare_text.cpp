@@ -4,6 +4,7 @@
 #include "core/analysis/quality.h"
 #include "core/analysis/remark_list.h"
 #include "core/base/counted.h"
+#include "core/base/text_columns.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -122,23 +123,6 @@ std::vector<std::string> collect_lines(const Comparison& comparison) {
   return lines;
 }
 
-/// Width of each column of a text; the first two and the last are aligned left.
-std::vector<std::size_t> choose_widths(const ComparisonTable& table) {
-  std::vector<std::size_t> widths = {4, 12, 26, 26, 9, 8, 0};
-  for (const std::vector<std::string>& row : table.rows) widths[0] = std::max(widths[0], row[0].size());
-  return widths;
-}
-
-std::string format_row(const std::vector<std::string>& cells, const std::vector<std::size_t>& widths) {
-  std::string text;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const bool left = i < 2 || i + 1 == cells.size();
-    text += (i == 0 ? "" : "  ") +
-            (left ? fmt::format("{:<{}}", cells[i], widths[i]) : fmt::format("{:>{}}", cells[i], widths[i]));
-  }
-  return text + "\n";
-}
-
 }  // namespace
 
 std::string comparison_headline(const Comparison& comparison) {
@@ -194,9 +178,10 @@ std::vector<Difference> comparison_differences(const Comparison& comparison) {
 std::string comparison_text(const Comparison& comparison) {
   ComparisonTable table = comparison_table(comparison);
   for (std::string& title : table.titles) title = in_a_sentence(title);
-  const std::vector<std::size_t> widths = choose_widths(table);
-  std::string text = comparison_headline(comparison) + "\n\n" + format_row(table.titles, widths);
-  for (const std::vector<std::string>& row : table.rows) text += format_row(row, widths);
+  table.rows.insert(table.rows.begin(), table.titles);
+  constexpr Align left = Align::left, right = Align::right;
+  std::string text = comparison_headline(comparison) + "\n\n" +
+                     align_columns(table.rows, {left, left, right, right, right, right, left});
   for (const std::string& line : collect_lines(comparison)) text += line + "\n";
   return text;
 }

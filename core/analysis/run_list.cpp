@@ -4,6 +4,7 @@
 #include "core/analysis/run_set.h"
 #include "core/base/counted.h"
 #include "core/base/errors.h"
+#include "core/base/text_columns.h"
 #include "core/config/text.h"
 #include "core/data/source_registry.h"
 #include "core/io/folder_lock.h"
@@ -17,7 +18,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace ptrain {
@@ -66,9 +66,7 @@ std::optional<RunStart> read_start(const fs::path& folder) {
   return is_file(file) ? std::optional(read_document<RunStart>(file)) : std::nullopt;
 }
 
-using Cells = std::array<std::string, 7>;
-
-Cells format_cells(const RunOverview& run, const std::string& column) {
+std::vector<std::string> format_cells(const RunOverview& run, const std::string& column) {
   return {on_one_line(run.folder),
           std::string(to_string(run.status)),
           run.model.empty()  ? "-"
@@ -196,19 +194,10 @@ std::string run_list_text(const RunList& list) {
     if (run.quality) metrics.push_back(*run.quality);
   }
   const std::string column = quality_title(metrics);
-  std::vector<Cells> rows{{"run", "status", "work", "precision", "steps", in_a_sentence(column), "speed"}};
+  std::vector<std::vector<std::string>> rows{
+      {"run", "status", "work", "precision", "steps", in_a_sentence(column), "speed"}};
   for (const RunOverview& run : list.runs) rows.push_back(format_cells(run, column));
-  std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
-  for (const Cells& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Cells& row : list.runs.empty() ? std::vector<Cells>{} : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  if (list.runs.empty()) text += "no runs\n";
+  std::string text = list.runs.empty() ? "no runs\n" : align_columns(rows);
   for (const std::string& note : list.notes) text += note + "\n";
   return text;
 }

@@ -2,11 +2,10 @@
 #include "core/analysis/latex.h"
 #include "core/analysis/markdown.h"
 #include "core/analysis/table.h"
+#include "core/base/text_columns.h"
 #include "core/report/csv.h"
 
 #include <fmt/format.h>
-
-#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -19,9 +18,10 @@ std::string format_csv_value(const json& value) {
   return csv_field(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-/// Number of characters in a terminal.
-std::size_t count_columns(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+std::vector<std::string> cell_texts(const TableRow& row) {
+  std::vector<std::string> texts;
+  for (const TableCell& cell : row.cells) texts.push_back(cell.text);
+  return texts;
 }
 
 }  // namespace
@@ -73,10 +73,7 @@ std::string table_latex(const Table& table) {
   std::vector<LatexColumn> columns;
   for (const TableColumn& column : table.columns) columns.push_back({column.title, column.numeric});
   std::vector<std::vector<std::string>> rows;
-  for (const TableRow& row : table.rows) {
-    std::vector<std::string>& cells = rows.emplace_back();
-    for (const TableCell& cell : row.cells) cells.push_back(cell.text);
-  }
+  for (const TableRow& row : table.rows) rows.push_back(cell_texts(row));
   return latex_tabular(columns, rows);
 }
 
@@ -95,22 +92,14 @@ TableDocument table_document(const Table& table, const fs::path& from) {
 }
 
 std::string table_text(const Table& table) {
-  std::vector<std::size_t> widths;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    std::size_t width = count_columns(table.columns[i].title);
-    for (const TableRow& row : table.rows) width = std::max(width, count_columns(row.cells[i].text));
-    widths.push_back(width);
+  std::vector<Align> aligned;
+  std::vector<std::vector<std::string>> rows(1);
+  for (const TableColumn& column : table.columns) {
+    aligned.push_back(column.numeric ? Align::right : Align::left);
+    rows.front().push_back(column.title);
   }
-  std::string text;
-  const auto add = [&](std::size_t i, const std::string& cell) {
-    const std::string space(widths[i] - count_columns(cell), ' ');
-    text += table.columns[i].numeric ? space + cell : cell + space;
-    text += i + 1 == widths.size() ? "\n" : "  ";
-  };
-  for (std::size_t i = 0; i < widths.size(); ++i) add(i, table.columns[i].title);
-  for (const TableRow& row : table.rows) {
-    for (std::size_t i = 0; i < widths.size(); ++i) add(i, row.cells[i].text);
-  }
+  for (const TableRow& row : table.rows) rows.push_back(cell_texts(row));
+  std::string text = align_columns(rows, aligned);
   for (const std::string& line : table_footnotes(table)) text += fmt::format("-: {}\n", line);
   return text;
 }

@@ -111,9 +111,7 @@ std::vector<std::string> Session::translate(std::span<const std::string> texts) 
   std::vector<Translator::Ids> sources;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (!is_utf8(texts[i])) fail_usage("text {}: is not UTF-8", i);
-    sources.push_back(tokens_->encode(texts[i]));
-    const std::string excess = tokens_->explain_excess(sources.back());
-    if (!excess.empty()) fail_usage("text {}: {}", i, excess);
+    sources.push_back(tokens_->encode(texts[i], fmt::format("text {}", i), ExitCode::usage));
   }
   std::vector<std::string> translations;
   const auto batch = static_cast<std::size_t>(settings_.max_batch);

@@ -84,10 +84,6 @@ SampleCounts count_text_table(const DataSettings& settings);
 std::vector<TensorSpec> with_masks(std::vector<TensorSpec> inputs, const DatasetInfo& data);
 /// The DatasetInfo of clicks, from a file or synthetic. Throws Error{usage} if settings.classes does not fit.
 DatasetInfo click_info(const DataSettings& settings);
-/// The numbers of one synthetic sample; the splits do not overlap.
-RandomStream synthetic_stream(const DataSettings& settings, Split split, std::int64_t index);
-/// Number of samples in a split of synthetic data. Throws Error{usage} if it would be 0.
-std::int64_t synthetic_size(const DataSettings& settings, Split split);
 /// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.
 Augmentation resolve_augment(const DataSettings& settings, Split split, Augmentation natural);
 /// Throws Error when a path that the source needs is empty; the message names the source.

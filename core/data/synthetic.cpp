@@ -1,6 +1,7 @@
 // Synthetic, learnable data sets: every class, or token, has a pattern, under noise.
+#include "core/data/synthetic.h"
+
 #include "core/data/boxes/text_boxes.h"
-#include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 
 #include <algorithm>
@@ -12,10 +13,9 @@ namespace {
 
 /// A class is a wave: its direction, frequency and colour follow from the class number. The phase varies by sample; in
 /// a clip it advances by an eighth per frame.
-class SyntheticImages : public Dataset {
+class SyntheticImages final : public SyntheticDataset {
  public:
-  SyntheticImages(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticImages(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_.kind = DataKind::image;
     info_.image_size = settings.image_size.value_or(32);
     info_.frames = settings.segments;
@@ -25,10 +25,8 @@ class SyntheticImages : public Dataset {
     info_.stddev.fill(0.25f);
   }
 
-  std::int64_t size() const override { return size_; }
-
   void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     const std::int32_t label = this->label(index);
     const ImageSize size = out.form().size.value_or(info_.image_size);
     const float phase = 6.2831853f * stream.uniform(0);
@@ -87,17 +85,12 @@ class SyntheticImages : public Dataset {
       }
     }
   }
-
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
 };
 
 /// A class prefers four ids of its own: a quarter of a sentence's tokens come from them, the rest from all ids.
-class SyntheticText : public Dataset {
+class SyntheticText final : public SyntheticDataset {
  public:
-  SyntheticText(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticText(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_.kind = DataKind::text;
     info_.max_length = settings.max_length;
     info_.vocab_size = settings.synthetic_vocab_size;
@@ -110,10 +103,8 @@ class SyntheticText : public Dataset {
     if (info_.max_length < 5) fail_usage("max_length must be at least 5, got {}", info_.max_length);
   }
 
-  std::int64_t size() const override { return size_; }
-
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     const std::int32_t label = this->label(index);
     const auto below = [&stream](std::uint64_t element, int count) {
       return static_cast<std::int32_t>(
@@ -144,25 +135,18 @@ class SyntheticText : public Dataset {
   static constexpr std::int32_t end_id = 3;
   static constexpr std::int32_t first_word = 5;
   static constexpr std::int32_t own_words = 4;
-
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
 };
 
 /// Three of four tokens follow from the previous one, the others are random, all from a few ids of the vocabulary.
-class SyntheticTokens : public Dataset {
+class SyntheticTokens final : public SyntheticDataset {
  public:
-  SyntheticTokens(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticTokens(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_ = tokens_info(settings.max_length, settings.synthetic_vocab_size);
     used_ = std::min(most_used, info_.vocab_size);
   }
 
-  std::int64_t size() const override { return size_; }
-
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     std::int32_t token = 0;
     const auto ids = out.at<std::int32_t>(tensor_names::ids);
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -175,32 +159,24 @@ class SyntheticTokens : public Dataset {
     out.set<std::int32_t>(tensor_names::lengths, info_.max_length);
   }
 
-  std::int32_t label(std::int64_t) const override { return 0; }
-
  private:
   static constexpr int most_used = 64;
 
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
   int used_;
 };
 
 /// A translation is its source reversed: tokens from a few ids of the vocabulary, in lengths from a quarter of the
 /// longest on.
-class SyntheticParallel : public Dataset {
+class SyntheticParallel final : public SyntheticDataset {
  public:
-  SyntheticParallel(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticParallel(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_ = parallel_info(settings.max_length, settings.synthetic_vocab_size);
     used_ = std::min(most_used, info_.vocab_size - first_word);
     if (used_ < 1) fail_usage("synthetic parallel text needs a vocabulary of at least {} ids", first_word + 1);
   }
 
-  std::int64_t size() const override { return size_; }
-
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     const auto below = [&stream](std::uint64_t element, int count) {
       return static_cast<std::int32_t>(stream.bits(element) % static_cast<std::uint32_t>(count));
     };
@@ -221,30 +197,28 @@ class SyntheticParallel : public Dataset {
     out.set(tensor_names::decoder_lengths, static_cast<std::int32_t>(words + 1));
   }
 
-  std::int32_t label(std::int64_t) const override { return 0; }
-
  private:
   static constexpr int most_used = 32;
   static constexpr std::int32_t end_id = 0;
   static constexpr std::int32_t first_word = 2;
 
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
   int used_;
 };
 
 }  // namespace
 
-std::int64_t synthetic_size(const DataSettings& settings, Split split) {
-  if (settings.synthetic_samples < 1)
-    fail_usage("synthetic data needs at least 1 sample, got {}", settings.synthetic_samples);
-  return split == Split::train ? settings.synthetic_samples : std::max<std::int64_t>(1, settings.synthetic_samples / 4);
+SyntheticDataset::SyntheticDataset(const DataSettings& settings, Split split)
+    : seed_(settings.seed), eval_(split == Split::eval ? 1 : 0), size_(settings.synthetic_samples) {
+  if (size_ < 1) fail_usage("synthetic data needs at least 1 sample, got {}", size_);
+  if (split == Split::eval) size_ = std::max<std::int64_t>(1, size_ / 4);
 }
 
-RandomStream synthetic_stream(const DataSettings& settings, Split split, std::int64_t index) {
-  return {settings.seed, static_cast<std::uint64_t>(index) * 2 + (split == Split::eval ? 1 : 0),
-          static_cast<std::uint32_t>(DataStream::synthetic)};
+RandomStream SyntheticDataset::sample_stream(std::int64_t index) const {
+  return {seed_, static_cast<std::uint64_t>(index) * 2 + eval_, static_cast<std::uint32_t>(DataStream::synthetic)};
+}
+
+RandomStream SyntheticDataset::common_stream() const {
+  return {seed_, ~std::uint64_t{0}, static_cast<std::uint32_t>(DataStream::synthetic)};
 }
 
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split) {

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/infer/inference_sources.h"
+#include "core/io/atomic_file.h"
 #include "core/report/csv.h"
 #include "core/runtime/decoding/translation_tokens.h"
 
@@ -16,9 +17,8 @@ namespace {
 std::vector<Translator::Ids> encode_sources(const TranslationTokens& tokens, const std::vector<std::string>& texts) {
   std::vector<Translator::Ids> sources;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    sources.push_back(tokens.encode(texts[i]));
-    const std::string excess = tokens.explain_excess(sources.back());
-    if (!excess.empty()) fail("text {} ({}): {}", i + 1, quoted_name(texts[i]), excess);
+    const std::string name = fmt::format("text {} ({})", i + 1, quoted_name(texts[i]));
+    sources.push_back(tokens.encode(texts[i], name, ExitCode::failed));
   }
   return sources;
 }

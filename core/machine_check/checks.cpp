@@ -1,5 +1,7 @@
 #include "core/machine_check/checks.h"
 
+#include "core/base/text_columns.h"
+
 #include <algorithm>
 #include <array>
 
@@ -128,24 +130,14 @@ Check check_throttling(const std::string& device, const std::optional<GpuReport>
 }
 
 std::string checks_text(const CheckReport& report) {
-  std::array<std::size_t, 4> width{6, 4, 5, 8};
-  const auto cells = [](const Check& check) {
-    const auto or_dash = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
-    return std::array{check.device, check.what, or_dash(check.found), or_dash(check.expected)};
-  };
+  const auto or_dash = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
+  std::vector<std::vector<std::string>> rows{{"device", "what", "found", "expected", "verdict"}};
   for (const Check& check : report.checks) {
-    const auto row = cells(check);
-    for (std::size_t i = 0; i < width.size(); ++i) width.at(i) = std::max(width.at(i), row.at(i).size());
+    rows.push_back({check.device, check.what, or_dash(check.found), or_dash(check.expected),
+                    fmt::format("{}{}", to_string(check.verdict), check.reason.empty() ? "" : ": " + check.reason)});
   }
-  std::string text;
-  const auto add = [&](const std::array<std::string, 4>& row, std::string_view verdict, const std::string& reason) {
-    for (std::size_t i = 0; i < width.size(); ++i) text += fmt::format("{:<{}}  ", row.at(i), width.at(i));
-    text += fmt::format("{}{}\n", verdict, reason.empty() ? "" : ": " + reason);
-  };
-  add({"device", "what", "found", "expected"}, "verdict", "");
-  for (const Check& check : report.checks) add(cells(check), to_string(check.verdict), check.reason);
-  return text + fmt::format("{} ok, {} failed, {} skipped\n", report.count(CheckVerdict::ok),
-                            report.count(CheckVerdict::failed), report.count(CheckVerdict::skipped));
+  return align_columns(rows) + fmt::format("{} ok, {} failed, {} skipped\n", report.count(CheckVerdict::ok),
+                                           report.count(CheckVerdict::failed), report.count(CheckVerdict::skipped));
 }
 
 }  // namespace ptrain

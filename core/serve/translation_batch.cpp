@@ -15,9 +15,7 @@ Batch make_source_batch(const DatasetInfo& data, const TranslationTokens& tokens
   batch.count = rows;
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto index = static_cast<std::size_t>(row);
-    const Translator::Ids source = tokens.encode(texts[index]);
-    const std::string excess = tokens.explain_excess(source);
-    if (!excess.empty()) fail_usage("text {}: {}", row, excess);
+    const Translator::Ids source = tokens.encode(texts[index], fmt::format("text {}", row), ExitCode::usage);
     std::ranges::copy(source, batch.at(tensor_names::ids).row<std::int32_t>(row).begin());
     batch.values<std::int32_t>(tensor_names::lengths)[index] = static_cast<std::int32_t>(source.size());
   }

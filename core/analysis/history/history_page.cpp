@@ -52,7 +52,6 @@ std::string draw_chart(const HistorySeries& series) {
   figure.title = format_title(series);
   figure.legend = html::legend({"measured, with its 95 % interval", "level"}, html::LegendOf::lines);
   figure.panels.push_back({"", html::line_chart({values, draw_levels(series)}, axes, figure.title)});
-  for (const HistoryChange& change : series.changes) figure.notes.push_back(change_text(series, change));
   return html::figure_section(figure);
 }
 

@@ -1,16 +1,22 @@
 // A history as text and as markdown.
 #include "core/analysis/history/history.h"
 #include "core/analysis/markdown.h"
+#include "core/analysis/quality.h"
+#include "core/base/text_columns.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 namespace ptrain {
 namespace {
+
+/// "+3.1", with one decimal; what rounds to 0 is "+0.0".
+std::string signed_text(double value) { return fmt::format("{:+.1f}", std::round(10 * value) / 10 + 0.0); }
 
 std::string format_day(const std::string& time) { return time.substr(0, 10); }
 
@@ -39,24 +45,12 @@ std::vector<std::string> list_shortfalls(const History& history) {
   return lines;
 }
 
-/// The first two columns and the last are aligned left.
-std::string align_columns(const HistoryTable& table) {
-  std::vector<std::size_t> widths(table.titles.size());
-  const auto visit_rows = [&](const auto& visit) {
-    visit(table.titles);
-    std::ranges::for_each(table.rows, visit);
-  };
-  visit_rows([&](const std::vector<std::string>& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  });
-  std::string text;
-  visit_rows([&](const std::vector<std::string>& row) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      text += i < 2 ? fmt::format("{:<{}}  ", row[i], widths[i]) : fmt::format("{:>{}}  ", row[i], widths[i]);
-    }
-    text += row.back() + "\n";
-  });
-  return text;
+/// The table for a terminal.
+std::string align_table(HistoryTable table) {
+  for (std::string& title : table.titles) title = in_a_sentence(title);
+  constexpr Align left = Align::left, right = Align::right;
+  table.rows.insert(table.rows.begin(), table.titles);
+  return align_columns(table.rows, {left, left, right, right, right, right, right, left});
 }
 
 }  // namespace
@@ -113,7 +107,7 @@ std::vector<std::string> list_changes(std::span<const HistorySeries> group) {
 
 HistoryTable history_table(std::span<const HistorySeries> group) {
   HistoryTable table{
-      {"case", "figure", "points", "first", "latest", "against the first", "against the one before", "changes"}, {}};
+      {"Case", "Figure", "Points", "First", "Latest", "Against the first", "Against the one before", "Changes"}, {}};
   for (const HistorySeries& series : group) {
     const HistoryPoint &first = series.points.front(), &latest = series.points.back();
     const HistoryPoint& before = series.points[series.points.size() - std::min<std::size_t>(2, series.points.size())];
@@ -125,8 +119,8 @@ HistoryTable history_table(std::span<const HistorySeries> group) {
 }
 
 std::string difference_text(const HistorySeries& series, const HistoryPoint& from, const HistoryPoint& to) {
-  if (series.in_points()) return fmt::format("{:+.1f} points", 100 * (to.value - from.value));
-  return from.value == 0 ? "" : fmt::format("{:+.1f} %", 100 * (to.value / from.value - 1));
+  if (series.in_points()) return signed_text(100 * (to.value - from.value)) + " points";
+  return from.value == 0 ? "" : signed_text(100 * (to.value / from.value - 1)) + " %";
 }
 
 std::string size_text(const HistorySeries& series, const HistoryChange& change) {
@@ -193,7 +187,7 @@ std::vector<std::string> remarks(const History& history) {
 std::string history_text(const History& history) {
   std::string text;
   for (const std::span<const HistorySeries> group : group_series(history)) {
-    text += group_title(group) + "\n" + align_columns(history_table(group));
+    text += group_title(group) + "\n" + align_table(history_table(group));
     for (const std::string& line : list_changes(group)) text += line + "\n";
     text += "\n";
   }

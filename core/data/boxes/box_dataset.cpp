@@ -3,7 +3,6 @@
 #include "core/base/counted.h"
 #include "core/base/hash.h"
 #include "core/data/class_names.h"
-#include "core/data/file_bytes.h"
 #include "core/data/image/framing.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/random_erasing.h"
@@ -60,12 +59,7 @@ class BoxDataset final : public Dataset {
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const AnnotatedImage& image = images_[static_cast<std::size_t>(index)];
-    try {
-      read_file(image.file, scratch.file);
-    } catch (const Error& error) {
-      throw BadSample(error.what());
-    }
-    const DecodedImage decoded = decode_image(scratch.file, image.file, scratch.pixels, info_.orientation);
+    const DecodedImage decoded = read_image(image.file, scratch, info_.orientation);
     if (image.width > 0 && (decoded.width != image.width || decoded.height != image.height)) {
       throw BadSample(fmt::format("{}: has {}x{} px, its annotations are for {}x{}", image.file, decoded.width,
                                   decoded.height, image.width, image.height));

@@ -3,7 +3,6 @@
 #include "core/base/counted.h"
 #include "core/base/hash.h"
 #include "core/data/boxes/text_boxes.h"
-#include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/random_erasing.h"
@@ -130,12 +129,7 @@ class TextBoxDataset final : public Dataset {
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const TextBoxImage& sample = at(index);
-    try {
-      read_file(sample.file, scratch.file);
-    } catch (const Error& error) {
-      throw BadSample(error.what());
-    }
-    const DecodedImage image = decode_image(scratch.file, sample.file, scratch.pixels, info_.orientation);
+    const DecodedImage image = read_image(sample.file, scratch, info_.orientation);
     const ImageSize frame = out.form().size.value_or(info_.image_size);
     const SegmentationTransform transform = transform_.in_form(out.form());
     const FramePlacement place = draw_placement(sample, transform, image.size(), frame, random);

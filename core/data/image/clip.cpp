@@ -1,7 +1,6 @@
 #include "core/data/image/clip.h"
 
 #include "core/base/counted.h"
-#include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 
 #include <algorithm>
@@ -52,11 +51,7 @@ void load_clip(const fs::path& clip, int segments, FrameChoice choice, const Ima
       chosen_frames(static_cast<int>(names.size()), segments, choice, random.in(DataStream::frames));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const fs::path frame = clip / names[static_cast<std::size_t>(chosen[i])];
-    try {
-      read_file(frame, scratch.file);
-    } catch (const Error& error) {
-      throw BadSample(error.what());
-    }
+    read_sample(frame, scratch.file);
     SampleRandom draws = random;  // the same for every frame
     transform.apply_encoded(scratch.file, frame.string(), draws, scratch, out.subspan(i * bytes, bytes));
   }

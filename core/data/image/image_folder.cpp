@@ -1,5 +1,4 @@
 // A folder of images, one directory per class; images are decoded when loaded.
-#include "core/data/file_bytes.h"
 #include "core/data/image/image_list.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/sources.h"
@@ -21,11 +20,7 @@ class ImageFolderDataset : public Dataset {
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ImageList::File& file = list_.files[static_cast<std::size_t>(index)];
     const std::filesystem::path path = list_.full_path(file);
-    try {
-      read_file(path, scratch.file);
-    } catch (const Error& error) {
-      throw BadSample(error.what());
-    }
+    read_sample(path, scratch.file);
     transform_.in_form(out.form())
         .apply_encoded(scratch.file, path.string(), random, scratch, out.at<std::uint8_t>(tensor_names::images));
     out.set<std::int32_t>(tensor_names::labels, file.label);

@@ -1,6 +1,7 @@
 // Plans an image's crop first, so that the decoder produces only what the plan uses.
 #include "core/data/image/image_transform.h"
 
+#include "core/data/file_bytes.h"
 #include "core/data/image/bmp_image.h"
 #include "core/data/image/orientation.h"
 #include "core/data/image/png_image.h"
@@ -210,6 +211,19 @@ DecodedImage decode_stored(std::span<const std::uint8_t> bytes, const std::strin
 }
 
 }  // namespace
+
+void read_sample(const std::filesystem::path& file, std::vector<std::uint8_t>& bytes) {
+  try {
+    read_file(file, bytes);
+  } catch (const Error& error) {
+    throw BadSample(error.what());
+  }
+}
+
+DecodedImage read_image(const std::filesystem::path& file, Scratch& scratch, ImageOrientation orientation) {
+  read_sample(file, scratch.file);
+  return decode_image(scratch.file, file.string(), scratch.pixels, orientation);
+}
 
 DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
                           std::vector<std::uint8_t>& pixels, ImageOrientation orientation) {

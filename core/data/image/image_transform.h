@@ -67,9 +67,14 @@ class ImageTransform {
   float smallest_crop_ = ImageForm{}.smallest_crop;
 };
 
+/// As read_file; throws BadSample.
+void read_sample(const std::filesystem::path& file, std::vector<std::uint8_t>& bytes);
+
 /// Decodes the bytes of a JPEG, PNG, WebP or BMP file into `pixels`; throws BadSample naming it.
 DecodedImage decode_image(std::span<const std::uint8_t> bytes, const std::string& name,
                           std::vector<std::uint8_t>& pixels, ImageOrientation orientation = ImageOrientation::exif);
+/// Reads and decodes such a file; throws BadSample. The image is valid until `scratch` is used again.
+DecodedImage read_image(const std::filesystem::path& file, Scratch& scratch, ImageOrientation orientation);
 
 /// The transform shared by sources of photographs of any size. Images are settings.image_size, 224 when that is 0.
 ImageTransform photo_transform(const DataSettings& settings, Split split);

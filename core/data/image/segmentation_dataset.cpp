@@ -1,6 +1,5 @@
 // Images with a class for each pixel, in label maps: PNGs whose values are class numbers.
 #include "core/base/counted.h"
-#include "core/data/file_bytes.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/random_erasing.h"
 #include "core/data/image/segmentation_files.h"
@@ -42,10 +41,9 @@ class SegmentationDataset final : public Dataset {
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const LabelledImage& sample = files_.samples[static_cast<std::size_t>(index)];
-    read(sample.labels, scratch.file);
+    read_sample(sample.labels, scratch.file);
     const IndexImage labels = decode_png_indices(scratch.file, sample.labels.string());
-    read(sample.image, scratch.file);
-    const DecodedImage image = decode_image(scratch.file, sample.image.string(), scratch.pixels, info_.orientation);
+    const DecodedImage image = read_image(sample.image, scratch, info_.orientation);
     if (labels.width != image.width || labels.height != image.height) {
       throw BadSample(fmt::format("{}: has {} x {} px, but its image {} has {} x {}", sample.labels.string(),
                                   labels.width, labels.height, sample.image.string(), image.width, image.height));
@@ -64,14 +62,6 @@ class SegmentationDataset final : public Dataset {
   }
 
  private:
-  static void read(const std::filesystem::path& path, std::vector<std::uint8_t>& bytes) {
-    try {
-      read_file(path, bytes);
-    } catch (const Error& error) {
-      throw BadSample(error.what());
-    }
-  }
-
   /// Fails where no pixel of any label map has a class, and notes the classes that training would not see. Counts in a
   /// few label maps, evenly spaced, and reads more until one has a class.
   void check_pixels(const std::string& place) {
@@ -102,7 +92,7 @@ class SegmentationDataset final : public Dataset {
     try {
       std::vector<std::uint8_t> bytes;
       const std::filesystem::path& file = files_.samples[static_cast<std::size_t>(index)].labels;
-      read(file, bytes);
+      read_sample(file, bytes);
       for (const std::uint8_t value : decode_png_indices(bytes, file.string()).values) {
         if (classes_[value] == unknown_class) return false;
         if (classes_[value] != no_class) seen[static_cast<std::size_t>(classes_[value])] = true;

@@ -3,7 +3,7 @@
 // colour of its own.
 #include "core/data/boxes/annotated_images.h"
 #include "core/data/image/framing.h"
-#include "core/data/sources.h"
+#include "core/data/synthetic.h"
 #include "core/data/tensor_names.h"
 
 #include <algorithm>
@@ -51,10 +51,9 @@ std::uint32_t brightness(std::int32_t shape, std::size_t channel) {
   return static_cast<std::uint32_t>(104.0f + 96.0f * std::sin(turn));
 }
 
-class SyntheticShapes final : public Dataset {
+class SyntheticShapes final : public SyntheticDataset {
  public:
-  SyntheticShapes(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticShapes(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_.targets = settings.targets;
     info_.image_size = settings.image_size.value_or(has_masks() ? 32 : 128);
     info_.classes = settings.classes > 0 ? settings.classes : 3;
@@ -63,9 +62,6 @@ class SyntheticShapes final : public Dataset {
     info_.stddev.fill(0.25f);
     info_.framing = ImageFraming::pad;
   }
-
-  std::int64_t size() const override { return size_; }
-  std::int32_t label(std::int64_t) const override { return 0; }
 
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
     std::vector<TensorSpec> all = input_tensors(info_, form.size);
@@ -77,7 +73,7 @@ class SyntheticShapes final : public Dataset {
   }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     const ImageSize size = out.form().size.value_or(info_.image_size);
     const std::vector<Figure> figures = draw(stream, size);
     paint(figures, stream, size, out.at<std::uint8_t>(tensor_names::images));
@@ -165,10 +161,6 @@ class SyntheticShapes final : public Dataset {
     constexpr std::size_t others = 4;
     return most_figures * (static_cast<std::size_t>(size.shorter_side()) + others);
   }
-
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
 };
 
 }  // namespace

@@ -3,17 +3,16 @@
 #include "core/data/boxes/text_boxes.h"
 #include "core/data/image/bitmap_font.h"
 #include "core/data/image/framing.h"
-#include "core/data/sources.h"
+#include "core/data/synthetic.h"
 
 #include <algorithm>
 
 namespace ptrain {
 namespace {
 
-class SyntheticTextBoxes final : public Dataset {
+class SyntheticTextBoxes final : public SyntheticDataset {
  public:
-  SyntheticTextBoxes(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticTextBoxes(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_.class_names = {"text"};
     require_classes(settings, info_.class_names, "data.source synthetic");
     info_.classes = 1;
@@ -24,14 +23,12 @@ class SyntheticTextBoxes final : public Dataset {
     info_.framing = ImageFraming::pad;
   }
 
-  std::int64_t size() const override { return size_; }
-  std::int32_t label(std::int64_t) const override { return 0; }
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
     return with_text_boxes(input_tensors(info_, form.size), most_words);
   }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     const ImageSize size = out.form().size.value_or(info_.image_size);
     const std::span<std::uint8_t> pixels = out.at<std::uint8_t>(tensor_names::images);
     const bool is_dark = stream.bits(1) % 2 == 0;
@@ -95,10 +92,6 @@ class SyntheticTextBoxes final : public Dataset {
     }
     return words;
   }
-
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Synthetic images of words: random digits and letters of a bitmap font under noise, in two sizes, places and colours.
 #include "core/data/image/bitmap_font.h"
 #include "core/data/image/framing.h"
-#include "core/data/sources.h"
+#include "core/data/synthetic.h"
 #include "core/data/text/character_set.h"
 
 #include <algorithm>
@@ -11,10 +11,9 @@ namespace {
 
 constexpr std::string_view drawn_characters = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-class SyntheticWords final : public Dataset {
+class SyntheticWords final : public SyntheticDataset {
  public:
-  SyntheticWords(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticWords(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     const std::size_t wanted = settings.classes > 0 ? static_cast<std::size_t>(settings.classes) - 1 : 36;
     if (wanted < 1 || wanted > drawn_characters.size()) {
       fail_usage("model.classes: synthetic words have 2 to {} classes, a blank and digits and letters, got {}",
@@ -30,14 +29,12 @@ class SyntheticWords final : public Dataset {
     info_.max_length = std::min(settings.max_length, std::max(1, info_.image_size.width / letter_width));
   }
 
-  std::int64_t size() const override { return size_; }
-  std::int32_t label(std::int64_t) const override { return 0; }
   std::vector<TensorSpec> tensors(const ImageForm& form) const override {
     return with_characters(input_tensors(info_, form.size), info_);
   }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     const ImageSize size = out.form().size.value_or(info_.image_size);
     const Word word = draw_word(stream, size);
     std::string text;
@@ -83,10 +80,6 @@ class SyntheticWords final : public Dataset {
     if (below(6, 2) == 1) std::swap(word.background, word.ink);
     return word;
   }
-
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 // Images are resized to fit into the frame and padded; a text's characters are classes of a CharacterSet.
 #include "core/base/counted.h"
 #include "core/base/hash.h"
-#include "core/data/file_bytes.h"
 #include "core/data/image/framing.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/image/random_erasing.h"
@@ -92,12 +91,7 @@ class TextImages final : public Dataset {
 
   void load(std::int64_t index, SampleRandom, Scratch& scratch, const SampleRow& out) const override {
     const TextImage& sample = at(index);
-    try {
-      read_file(sample.file, scratch.file);
-    } catch (const Error& error) {
-      throw BadSample(error.what());
-    }
-    const DecodedImage image = decode_image(scratch.file, sample.file, scratch.pixels, info_.orientation);
+    const DecodedImage image = read_image(sample.file, scratch, info_.orientation);
     const ImageSize size = out.form().size.value_or(info_.image_size);
     place_image(image, fit_inside(image.size(), size), size, mean_colour(info_), scratch,
                 out.at<std::uint8_t>(tensor_names::images));

@@ -1,5 +1,5 @@
 // Synthetic, learnable clicks: the words of some features and one number raise or lower the odds.
-#include "core/data/sources.h"
+#include "core/data/synthetic.h"
 #include "core/data/table/criteo_line.h"
 #include "core/data/tensor_names.h"
 
@@ -9,17 +9,14 @@ namespace ptrain {
 namespace {
 
 /// In each of the first features a word, one of `words`, changes the odds by a weight drawn for the word.
-class SyntheticClicks : public Dataset {
+class SyntheticClicks final : public SyntheticDataset {
  public:
-  SyntheticClicks(const DataSettings& settings, Split split)
-      : seed_(settings.seed), eval_(split == Split::eval ? 1 : 0), size_(synthetic_size(settings, split)) {
+  SyntheticClicks(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_ = click_info(settings);
   }
 
-  std::int64_t size() const override { return size_; }
-
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = make_stream(index);
+    const RandomStream stream = sample_stream(index);
     const auto numbers = out.at<float>(tensor_names::dense_features);
     const auto categories = out.at<std::int32_t>(tensor_names::categorical_features);
     for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = stream.uniform(i);
@@ -31,7 +28,7 @@ class SyntheticClicks : public Dataset {
   }
 
   std::int32_t label(std::int64_t index) const override {
-    const RandomStream stream = make_stream(index);
+    const RandomStream stream = sample_stream(index);
     float odds = 2 * stream.uniform(0) - 1;
     for (int i = 0; i < telling_features; ++i) odds += hidden_weight(i, draw_category(stream, i));
     const float probability = 1 / (1 + std::exp(-odds));
@@ -43,22 +40,14 @@ class SyntheticClicks : public Dataset {
   static constexpr std::uint64_t first_word = 16;
   static constexpr int telling_features = 6;
 
-  RandomStream make_stream(std::int64_t index) const {
-    return {seed_, static_cast<std::uint64_t>(index) * 2 + eval_, static_cast<std::uint32_t>(DataStream::synthetic)};
-  }
   static std::uint32_t draw_category(const RandomStream& stream, int feature) {
     const std::uint64_t bits = stream.bits(first_word + static_cast<std::uint64_t>(feature));
     return static_cast<std::uint32_t>(bits * words >> 32);
   }
   /// The same in both splits; uniform in [-2, 2).
   float hidden_weight(int feature, std::uint32_t word) const {
-    const RandomStream weights{seed_, ~std::uint64_t{0}, static_cast<std::uint32_t>(DataStream::synthetic)};
-    return 4 * weights.uniform(static_cast<std::uint64_t>(feature) * words + word) - 2;
+    return 4 * common_stream().uniform(static_cast<std::uint64_t>(feature) * words + word) - 2;
   }
-
-  std::uint64_t seed_;
-  std::uint64_t eval_;
-  std::int64_t size_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Synthetic, learnable videos: each class has a centroid of features, and frames of a video are those of its classes in
 // turn, under noise. As every class of a video is in one of its frames, a perfect model's metrics are all 1.
 #include "core/data/shards/tf_example.h"
-#include "core/data/sources.h"
+#include "core/data/synthetic.h"
 #include "core/data/tensor_names.h"
 
 #include <algorithm>
@@ -11,22 +11,19 @@ namespace ptrain {
 namespace {
 
 /// Every fourth frame is of no class. Videos have half of the frames at least.
-class SyntheticVideos final : public Dataset {
+class SyntheticVideos final : public SyntheticDataset {
  public:
-  SyntheticVideos(const DataSettings& settings, Split split)
-      : settings_(settings), split_(split), size_(synthetic_size(settings, split)) {
+  SyntheticVideos(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_ = video_info(settings.max_frames, settings.classes > 0 ? settings.classes : 10);
-    const RandomStream signs{settings.seed, ~std::uint64_t{0}, static_cast<std::uint32_t>(DataStream::synthetic)};
+    const RandomStream signs = common_stream();
     centroids_.resize(static_cast<std::size_t>(info_.classes) * features_per_frame);
     for (std::size_t i = 0; i < centroids_.size(); ++i) {
       centroids_[i] = middle + (signs.bits(i) % 2 == 0 ? -distance : distance);
     }
   }
 
-  std::int64_t size() const override { return size_; }
-
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
-    const RandomStream stream = synthetic_stream(settings_, split_, index);
+    const RandomStream stream = sample_stream(index);
     const int shortest = std::max(std::min(most_classes_shown, info_.max_frames), info_.max_frames / 2);
     const int frames = shortest + draw_below(stream, 0, info_.max_frames - shortest + 1);
     const std::vector<std::int32_t> classes = draw_classes(stream, index, frames);
@@ -39,8 +36,6 @@ class SyntheticVideos final : public Dataset {
     std::ranges::fill(labels, 0);
     for (const std::int32_t one : classes) labels[static_cast<std::size_t>(one)] = 1;
   }
-
-  std::int32_t label(std::int64_t) const override { return 0; }
 
  private:
   static constexpr std::size_t features_per_frame = rgb_features_per_frame + audio_features_per_frame;
@@ -94,9 +89,6 @@ class SyntheticVideos final : public Dataset {
     }
   }
 
-  DataSettings settings_;
-  Split split_;
-  std::int64_t size_;
   std::vector<int> centroids_;  // [classes, features_per_frame], bytes
 };
 

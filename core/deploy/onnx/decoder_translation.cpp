@@ -56,6 +56,21 @@ class NodeTranslator {
 
 constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
 
+std::string add_whole(OnnxGraph& to, const std::string& name, std::int64_t value) {
+  return to.constant(name, {}, std::span(&value, 1));
+}
+
+/// The columns of a tensor [N,S].
+std::string count_tokens(OnnxGraph& to, const std::string& name, const char* tensor) {
+  const std::string extent = to.add(name, "Shape", {tensor}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
+  return to.add(name + ".count", "Squeeze", {extent});
+}
+
+/// The whole numbers from `first` up to `end`, without it.
+std::string add_range(OnnxGraph& to, const std::string& name, const std::string& first, const std::string& end) {
+  return to.add(name, "Range", {first, end, add_whole(to, name + ".step", 1)});
+}
+
 }  // namespace
 
 void add_causal_offsets(OnnxGraph& to) {
@@ -65,17 +80,10 @@ void add_causal_offsets(OnnxGraph& to) {
   const auto integers = [&](const Ints& values) {
     return to.constant("causal.integers", {static_cast<std::int64_t>(values.size())}, values);
   };
-  const auto count = [&](const char* what, const char* tensor) {
-    const std::string extent = to.add(what, "Shape", {tensor}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
-    return to.add(std::string(what) + ".count", "Squeeze", {extent});
-  };
-  const std::int64_t zero = 0, one = 1;
-  const std::string first = to.constant("causal.first", {}, std::span(&zero, 1));
-  const std::string step = to.constant("causal.step", {}, std::span(&one, 1));
-  const std::string keys = count("causal.keys", onnx_io::attention_mask);
-  const std::string past = to.add("causal.past", "Sub", {keys, count("causal.queries", tensor_names::ids)});
-  const std::string positions = to.add("causal.positions", "Range", {first, keys, step});
-  const std::string queries = to.add("causal.query_positions", "Range", {past, keys, step});
+  const std::string keys = count_tokens(to, "causal.keys", onnx_io::attention_mask);
+  const std::string past = to.add("causal.past", "Sub", {keys, count_tokens(to, "causal.queries", tensor_names::ids)});
+  const std::string positions = add_range(to, "causal.positions", add_whole(to, "causal.first", 0), keys);
+  const std::string queries = add_range(to, "causal.query_positions", past, keys);
   const std::string rows = to.add("causal.rows", "Unsqueeze", {queries, integers({1})});
   const std::string seen = to.add("causal.seen", "LessOrEqual", {positions, rows});  // [S, P + S]
   const std::string tokens = cast("causal.tokens", onnx_io::attention_mask, OnnxType::boolean);
@@ -87,21 +95,14 @@ void add_causal_offsets(OnnxGraph& to) {
 }
 
 void add_source_offsets(OnnxGraph& to) {
-  constexpr auto f32 = static_cast<std::int64_t>(OnnxType::f32);
-  const std::string mask = to.add("source.mask", "Cast", {onnx_io::source_mask}, {{"to", f32}});
-  const std::string padding = to.add("source.padding", "Sub", {to.scalar("source.one", 1), mask});
-  const std::string offsets = to.add("source.offsets", "Mul", {padding, to.scalar("source.low", -1e9f)});
-  to.add(onnx_io::source_offsets, "Unsqueeze", {offsets, to.constant("source.axes", {3}, Ints{1, 2, 3})});
+  const std::string offsets = add_padding_offsets(to, "source", onnx_io::source_mask, {1, 2, 3});
+  to.add(onnx_io::source_offsets, "Identity", {offsets});
 }
 
 void add_first_positions(OnnxGraph& to) {
-  const std::int64_t zero = 0, one = 1;
-  const std::string extent =
-      to.add("positions.extent", "Shape", {tensor_names::ids}, {{"start", std::int64_t{1}}, {"end", std::int64_t{2}}});
+  const std::string zero = add_whole(to, "positions.first", 0);
   const std::string range =
-      to.add("positions.range", "Range",
-             {to.constant("positions.first", {}, std::span(&zero, 1)), to.add("positions.count", "Squeeze", {extent}),
-              to.constant("positions.step", {}, std::span(&one, 1))});
+      add_range(to, "positions.range", zero, count_tokens(to, "positions.count", tensor_names::ids));
   to.add(onnx_io::position_ids, "Unsqueeze", {range, to.constant("positions.axes", {1}, Ints{0})});
 }
 

@@ -15,15 +15,6 @@ std::string add_integers(const std::string& name, const Ints& values, Translatio
   return t.to().constant(name, {static_cast<std::int64_t>(values.size())}, values);
 }
 
-/// 0 for tokens and -1e9 for padding, [N,1,1,S].
-std::string add_score_offsets(const std::string& name, Translation& t) {
-  constexpr std::int64_t f32 = static_cast<std::int64_t>(OnnxType::f32);
-  const std::string mask = t.to().add(name + ".mask", "Cast", {onnx_io::attention_mask}, {{"to", f32}});
-  const std::string padding = t.to().add(name + ".padding", "Sub", {t.to().scalar(name + ".one", 1), mask});
-  const std::string offsets = t.to().add(name + ".offsets", "Mul", {padding, t.to().scalar(name + ".low", -1e9f)});
-  return t.to().add(name + ".score_offsets", "Unsqueeze", {offsets, add_integers(name + ".axes", {1, 2}, t)});
-}
-
 /// The rows of the table of positions for a text from its beginning.
 std::string add_first_positions(const Node& node, Translation& t) {
   const std::string shape = t.to().add(node.name + ".shape", "Shape", {t.name(node.inputs[BertEmbedding::ids])},
@@ -37,6 +28,15 @@ std::string add_first_positions(const Node& node, Translation& t) {
 }
 
 }  // namespace
+
+std::string add_padding_offsets(OnnxGraph& to, const std::string& name, const char* mask, const Ints& axes) {
+  constexpr std::int64_t f32 = static_cast<std::int64_t>(OnnxType::f32);
+  const std::string tokens = to.add(name + ".mask", "Cast", {mask}, {{"to", f32}});
+  const std::string padding = to.add(name + ".padding", "Sub", {to.scalar(name + ".one", 1), tokens});
+  const std::string offsets = to.add(name + ".low_padding", "Mul", {padding, to.scalar(name + ".low", -1e9f)});
+  const std::string added = to.constant(name + ".axes", {static_cast<std::int64_t>(axes.size())}, axes);
+  return to.add(name + ".offsets", "Unsqueeze", {offsets, added});
+}
 
 void translate_embedding(const Node& node, Translation& t) {
   const auto input = [&](int index) -> const std::string& {
@@ -78,7 +78,9 @@ void translate_attention(const Node& node, Translation& t) {
   const std::string scores = add(".scores", "Mul", {add(".products", "MatMul", {q, k}), scale});
   const bool padded =
       t.from().value(node.inputs[Attention::lengths]).storage == Storage::input;  // not for image patches
-  const std::string masked = padded ? add(".masked", "Add", {scores, add_score_offsets(node.name, t)}) : scores;
+  const std::string masked =
+      padded ? add(".masked", "Add", {scores, add_padding_offsets(t.to(), node.name, onnx_io::attention_mask, {1, 2})})
+             : scores;
   const std::string weights = add(".weights", "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
   const std::string rows =
       add(".rows", "Transpose", {add(".sums", "MatMul", {weights, v})}, {{"perm", Ints{0, 2, 1, 3}}});

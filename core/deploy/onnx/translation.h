@@ -107,6 +107,10 @@ inline constexpr const char* causal_offsets = "causal_offsets";
 inline constexpr const char* source_offsets = "source_offsets";
 }  // namespace onnx_io
 
+/// What is added to the scores of a mask's tokens (i64 [N,S], 1 for tokens): 0 for those, -1e9 for padding, f32 [N,S]
+/// with further `axes`.
+std::string add_padding_offsets(OnnxGraph& to, const std::string& name, const char* mask,
+                                const std::vector<std::int64_t>& axes);
 /// Adds onnx_io::causal_offsets f32 [N,1,1,S,P+S], which is added to scores: 0 for the keys that a token sees, up to
 /// its own, and -1e9 for later ones and padding.
 void add_causal_offsets(OnnxGraph& to);

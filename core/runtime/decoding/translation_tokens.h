@@ -12,10 +12,9 @@ class TranslationTokens {
   /// Throws as open_vocabulary does.
   explicit TranslationTokens(const ModelArtifact& model);
 
-  /// The tokens of a source and the end token; none of a blank one.
-  Translator::Ids encode(const std::string& text) const;
-  /// Why there are too many, behind the name of their text; empty: there are not.
-  std::string explain_excess(const Translator::Ids& source) const;
+  /// The tokens of a source and the end token; none of a blank one. Throws Error{`code`} where there are more than the
+  /// model reads; `name` begins its message.
+  Translator::Ids encode(const std::string& text, const std::string& name, ExitCode code) const;
   std::string decode(const Translator::Ids& translation) const { return tokenizer_->decode(translation); }
   std::int32_t end_id() const { return tokenizer_->end_id(); }
 
