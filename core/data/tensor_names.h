@@ -58,6 +58,7 @@ inline constexpr const char* anchor_matches = "anchor_matches";  // i32 [N,A], t
 inline constexpr const char* object_boxes = "object_boxes";      // f32 [N,M,6], as detections, of those that are learnt
 inline constexpr const char* mask_ranges =
     "mask_ranges";  // i32 [N,M,2], their first runs in object_masks, and how many
+inline constexpr const char* object_labels = "object_labels";  // i32 [N,M], classes of objects; 0: background
 inline constexpr const char* class_weights = "class_weights";  // f32 [classes], for the loss
 inline constexpr const char* rng = "rng";                      // i64 [3] = {seed, step, part}, with dropout
 
@@ -77,7 +78,7 @@ inline constexpr const char* region_boxes = "region_boxes";      // f32 [N,R,6],
 inline constexpr const char* region_matches = "region_matches";  // i32 [N,R], the object of each, or BoxMatch
 inline constexpr const char* region_logits = "region_logits";    // [N,R,1+classes], of background first
 inline constexpr const char* region_deltas = "region_deltas";    // [N,R,4(1+classes)], each class's box from the region
-inline constexpr const char* mask_logits = "mask_logits";        // [N,P,28,28,1+classes], of the first P regions
+inline constexpr const char* mask_logits = "mask_logits";        // [N,P,28,28], of the first P regions' own classes
 inline constexpr const char* mask_targets = "mask_targets";      // f32 [N,P,28,28], their shares of the objects' masks
 inline constexpr const char* mask_probabilities = "mask_probabilities";  // [N,D,28,28], of each detection in its box
 inline constexpr const char* detections = "detections";  // f32 [N,D,6]: x0, y0, x1, y1, score, class; class -1: none

@@ -85,6 +85,8 @@
   OP(loss_scale_update)             \
   OP(mask_targets)                  \
   OP(match_boxes)                   \
+  OP(matvec)                        \
+  OP(matvec_grad)                   \
   OP(max_pool2d)                    \
   OP(max_pool2d_grad)               \
   OP(mean_squared_error)            \

@@ -10,7 +10,9 @@
 #include "core/ops/detection/match_boxes.h"
 #include "core/ops/detection/roi_align.h"
 #include "core/ops/image/global_average_pool.h"
+#include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/gather.h"
+#include "core/ops/tensor/matvec.h"
 #include "core/ops/tensor/reshape.h"
 #include "core/ops/tensor/select.h"
 #include "core/ops/tensor/slice.h"
@@ -150,8 +152,10 @@ class MaskRcnnBuilder final : public FeaturePyramid {
     graph_.set_output(tensor_names::mask_targets,
                       add("masks.targets", std::make_shared<MaskTargets>(MaskTargetsAttributes{mask_side()}),
                           {mask_boxes, mask_matches, ranges, masks, placements_}));
+    const ValueId object_labels = graph_.add_input(tensor_names::object_labels, {DType::i32, Shape{images, objects}});
     const ValueId maps = has_pyramid() ? mask_maps(levels, mask_boxes) : first_maps(scores.maps, images);
-    return complete(tensor_names::mask_logits, score_masks(maps, images));
+    return complete(tensor_names::mask_logits,
+                    score_own_masks(maps, pick("masks.labels", object_labels, mask_matches)));
   }
 
   BuiltModel detect(const std::vector<ValueId>& levels, ValueId proposals) {
@@ -244,19 +248,46 @@ class MaskRcnnBuilder final : public FeaturePyramid {
     return x;
   }
 
+  /// [R,side,side,..] of maps [R,side/2,side/2,..], before a ReLU.
+  ValueId enlarge_masks(ValueId maps) { return transposed_convolution(mask_layer, maps, width()); }
+
+  static constexpr const char* mask_layer = "roi_heads.mask_predictor.conv5_mask";
+  static constexpr const char* mask_scores = "roi_heads.mask_predictor.mask_fcn_logits";
+
   /// [N,R,side,side,classes] of maps [N*R,side/2,side/2,..].
   ValueId score_masks(ValueId maps, std::int64_t images) {
-    const std::string upsampled = "roi_heads.mask_predictor.conv5_mask";
-    ValueId x = relu(upsampled + ".relu", transposed_convolution(upsampled, maps, width()));
-    x = fan_out_convolution("roi_heads.mask_predictor.mask_fcn_logits", x, {classes(), 1});
+    ValueId x = relu(std::string(mask_layer) + ".relu", enlarge_masks(maps));
+    x = fan_out_convolution(mask_scores, x, {classes(), 1});
     return reshape("roi_heads.mask_predictor.of_images", x,
                    {images, rows(maps) / images, mask_side(), mask_side(), classes()});
   }
 
+  /// The same [N,R,side,side] of each region's class alone, of which labels [N,R] are: the loss reads no other.
+  ValueId score_own_masks(ValueId maps, ValueId labels) {
+    const ValueId x = enlarge_masks(maps);
+    const SharedConvolution all = fan_out_filters(mask_scores, x, {classes(), 1});
+    const std::int64_t regions = rows(x), inputs = channels(x);
+    const ValueId own = reshape("masks.own", labels, {regions});
+    const auto pick_own = [&](const std::string& name, ValueId rows_of_classes, std::int64_t columns) {
+      return add(name, std::make_shared<Gather>(GatherAttributes{}),
+                 {reshape(name + ".classes", rows_of_classes, {classes(), columns}), own});
+    };
+    const ValueId pixels = reshape("masks.pixels", x, {regions, std::int64_t{mask_side()} * mask_side(), inputs});
+    const ValueId sums = add("masks.sums", std::make_shared<Matvec>(MatvecAttributes{.relu = true}),
+                             {pixels, pick_own("masks.filters", all.filters, inputs)});
+    const ValueId logits =
+        add("masks.logits", std::make_shared<Binary>(BinaryFunction::add), {sums, pick_own("masks.bias", all.bias, 1)});
+    const Shape of = graph_.desc(labels).shape;
+    return reshape("masks.of_images", logits, {of[0], of[1], mask_side(), mask_side()});
+  }
+
   /// With a bias, and filters initialised by He et al. 2015 with fan-out.
-  ValueId fan_out_convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
+  SharedConvolution fan_out_filters(const std::string& name, ValueId x, const ConvSpec& spec) {
     const auto fan_out = static_cast<float>(spec.channels * spec.kernel * spec.kernel);
-    return apply(name, shared_convolution(name, channels(x), spec, normal_start(std::sqrt(2 / fan_out))), x);
+    return shared_convolution(name, channels(x), spec, normal_start(std::sqrt(2 / fan_out)));
+  }
+  ValueId fan_out_convolution(const std::string& name, ValueId x, const ConvSpec& spec) {
+    return apply(name, fan_out_filters(name, x, spec), x);
   }
 
   BuiltModel complete(const char* output, ValueId value) {

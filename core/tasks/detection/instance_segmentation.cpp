@@ -17,9 +17,6 @@
 namespace ptrain {
 namespace {
 
-// A target that collate() makes besides box_targets and those that models read (core/data/tensor_names.h).
-constexpr const char* object_labels = "object_labels";  // i32 [N,M], classes of objects; 0: background
-
 /// Whether sampled anchors have an object, and where it is.
 void add_proposal_losses(Graph& graph, std::vector<Loss>& losses) {
   LossBuilder build(graph, "proposal_losses");
@@ -45,9 +42,8 @@ ValueId add_region_losses(Graph& graph, std::vector<Loss>& losses) {
   LossBuilder build(graph, "region_losses");
   const ValueId logits = build.output(tensor_names::region_logits), deltas = build.output(tensor_names::region_deltas);
   const ValueId boxes = build.output(tensor_names::region_boxes), matches = build.output(tensor_names::region_matches);
-  const ValueId objects = build.input(tensor_names::object_boxes);
-  const Shape all = build.shape(objects), shape = build.shape(logits);  // [N,M,6], [N,R,classes]
-  const ValueId classes = graph.add_input(object_labels, {DType::i32, Shape{all[0], all[1]}});
+  const ValueId objects = build.input(tensor_names::object_boxes), classes = build.input(tensor_names::object_labels);
+  const Shape shape = build.shape(logits);  // [N,R,classes]
   const ValueId labels =
       build.ignore_others(build.is_at_least(matches, BoxMatch::background), build.pick_rows(classes, matches));
   losses.push_back({"classifier", build.add(std::make_shared<SoftmaxCrossEntropy>(),
@@ -68,9 +64,8 @@ void add_mask_loss(Graph& graph, ValueId region_labels, std::vector<Loss>& losse
   const ValueId logits = build.output(tensor_names::mask_logits), targets = build.output(tensor_names::mask_targets);
   const Shape shape = build.shape(targets);  // [N,P,28,28]
   const ValueId labels = build.add(std::make_shared<Slice>(SliceAttributes{1, 0, shape[1]}), {region_labels});
-  const ValueId own = build.pick_class(logits, labels, 4);
-  const ValueId entropy = build.combine(BinaryFunction::sub, build.apply(UnaryFunction::softplus, own),
-                                        build.combine(BinaryFunction::mul, own, targets));
+  const ValueId entropy = build.combine(BinaryFunction::sub, build.apply(UnaryFunction::softplus, logits),
+                                        build.combine(BinaryFunction::mul, logits, targets));
   const ValueId weights = build.weigh(labels, 1, 2);
   const auto pixels = static_cast<float>(shape[2] * shape[3]);
   const ValueId count = build.apply(UnaryFunction::affine, build.sum(weights), {pixels, 0});
@@ -95,7 +90,7 @@ void InstanceSegmentation::collate(Batch& batch) const {
   batch.add({tensor_names::anchor_matches, DType::i32, {grid.count()}, double{BoxMatch::ignored}});
   batch.add({box_targets, DType::f32, {grid.count(), 4}});
   batch.add({tensor_names::object_boxes, DType::f32, {objects, DetectObjects::columns}});
-  batch.add({object_labels, DType::i32, {objects}});
+  batch.add({tensor_names::object_labels, DType::i32, {objects}});
   batch.add({tensor_names::mask_ranges, DType::i32, {objects, 2}});
   batch.at(tensor_names::anchor_matches).fill_rows(0, BoxMatch::ignored);
   for (std::int64_t row = 0; row < batch.count; ++row) {
@@ -104,7 +99,7 @@ void InstanceSegmentation::collate(Batch& batch) const {
     std::ranges::copy(matches.objects, batch.at(tensor_names::anchor_matches).row<std::int32_t>(row).begin());
     write_box_targets(grid, matches, placed.boxes, batch.at(box_targets).row<float>(row));
     write_placed(placed, batch.at(tensor_names::object_boxes).row<float>(row));
-    auto label = batch.at(object_labels).row<std::int32_t>(row);
+    auto label = batch.at(tensor_names::object_labels).row<std::int32_t>(row);
     auto range = batch.at(tensor_names::mask_ranges).row<std::int32_t>(row);
     for (std::size_t i = 0; i < placed.boxes.size(); ++i) {
       label[i] = 1 + placed.labels[i];

@@ -93,7 +93,7 @@ TEST(MaskRcnnC4, LooksAtRegionsOfBoxesAndMasksByTheSameVariables) {
   };
   const std::string conv = "roi_heads.box_head.layer4.2.conv3";
   EXPECT_EQ(read(conv), read(conv + ".masks"));
-  EXPECT_EQ(shape_of_output(model->build(2, Mode::training), tensor_names::mask_logits), (Shape{2, 128, 14, 14, 91}));
+  EXPECT_EQ(shape_of_output(model->build(2, Mode::training), tensor_names::mask_logits), (Shape{2, 128, 14, 14}));
 }
 
 TEST(MaskRcnnC4, HasAnchorsOfFiveSizesOnOneMap) {
@@ -123,7 +123,7 @@ TEST(MaskRcnn, LearnsFromSamplesOfAnchorsAndRegions) {
   EXPECT_EQ(shape_of_output(graph, tensor_names::anchor_sample), (Shape{2, 256}));
   EXPECT_EQ(shape_of_output(graph, tensor_names::region_boxes), (Shape{2, 512, 6}));
   EXPECT_EQ(shape_of_output(graph, tensor_names::region_logits), (Shape{2, 512, 91}));
-  EXPECT_EQ(shape_of_output(graph, tensor_names::mask_logits), (Shape{2, 128, 28, 28, 91}));
+  EXPECT_EQ(shape_of_output(graph, tensor_names::mask_logits), (Shape{2, 128, 28, 28}));
   EXPECT_EQ(graph.desc(graph.find_value(tensor_names::object_masks)).shape, (Shape{2, 50}));
 }
 

@@ -64,7 +64,7 @@ TEST(InstanceSegmentation, ListsTheObjectsThatAreLearnt) {
   EXPECT_EQ(std::vector<float>(boxes.begin(), boxes.begin() + 12),
             (std::vector<float>{4, 0, 36, 32, 1, 1, 0, 0, 0, 0, 0, 0}))
       << "no crowd; a row is that of a detection";
-  const auto labels = batch.values<std::int32_t>("object_labels");
+  const auto labels = batch.values<std::int32_t>(tensor_names::object_labels);
   EXPECT_EQ(std::vector<std::int32_t>(labels.begin(), labels.end()), (std::vector<std::int32_t>{2, 0, 0}));
   const auto ranges = batch.values<std::int32_t>(tensor_names::mask_ranges);
   EXPECT_EQ(ranges[0], ranges[1]) << "after the runs of the crowd, which has as many";
