@@ -130,6 +130,14 @@ def gpt2(length, batch, steps):
                 ["gpt2_peer.py", "--length", length, "--batch", batch], 3)
 
 
+def llama(name, what, rank, length, batch, steps):
+    lora = {"model.lora.rank": rank, "model.lora.alpha": 2 * rank} if rank else {}
+    return Case(name, f"SmolLM2-135M, {what}, length {length}, batch {batch}", steps,
+                {"model.name": "llama", "model.classes": 1, "model.size": "135m", "model.vocab_size": 49152, "data.max_length": length,
+                 "data.batch_size": batch, "train.optimizer.name": "adamw", "train.optimizer.lr": 1e-4, **lora},
+                ["llama_peer.py", "--length", length, "--batch", batch, "--lora", rank], 3)
+
+
 BASE = {"model.size": "base", "model.vocab_size": 30522}
 LARGE = {"model.size": "large", "model.vocab_size": 30522}
 CASES = {
@@ -160,6 +168,8 @@ CASES = {
         encoder("roberta", "RoBERTa-base", "Roberta", "base", 50265),
         encoder("ernie", "ERNIE 3.0 base", "Ernie", "base", 40000),
         gpt2(256, 4, 5),
+        llama("llama", "all weights", 0, 512, 2, 5),
+        llama("llama-lora", "LoRA of rank 16", 16, 512, 2, 5),
         clips(112, 8, 5),
         detection("retinanet", "RetinaNet", 320, 2, 8),
         detection("maskrcnn", "Mask R-CNN", 320, 2, 4),
