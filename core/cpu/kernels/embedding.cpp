@@ -81,7 +81,9 @@ class EmbeddingGradKernel final : public Kernel {
     auto* table = static_cast<float*>(args.outputs[0]);
     for_columns(width_, [&](const Columns& columns) {
       columns.zero(table, rows_);
-      for (std::int64_t t = 0; t < tokens_; ++t) columns.add(dy, t / bag_, table, ids[t]);
+      for (std::int64_t t = 0; t < tokens_; ++t) {
+        if (ids[t] >= 0) columns.add(dy, t / bag_, table, ids[t]);
+      }
     });
   }
 

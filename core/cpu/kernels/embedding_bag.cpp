@@ -14,7 +14,8 @@ struct BagSizes {
   std::int64_t bags, in_bag, width;
 };
 
-/// Adds the rows of each bag in order, from zero on, one thread a bag; `get_row` gives row i of all bags.
+/// Adds the rows of each bag in order, from zero on, one thread a bag; `get_row` gives row i of all bags, null for
+/// none.
 template <typename GetRow>
 void sum_bags(const BagSizes& sizes, GetRow get_row, float* y) {
   const std::int64_t in_bag = sizes.in_bag, width = sizes.width;
@@ -24,6 +25,7 @@ void sum_bags(const BagSizes& sizes, GetRow get_row, float* y) {
       std::fill(sum, sum + width, 0.0f);
       for (std::int64_t i = bag * in_bag; i < (bag + 1) * in_bag; ++i) {
         const float* row = get_row(i);
+        if (row == nullptr) continue;
         for (std::int64_t c = 0; c < width; ++c) sum[c] += row[c];
       }
     }
@@ -42,7 +44,8 @@ class EmbeddingBagKernel final : public Kernel {
     const auto* table = static_cast<const float*>(args.inputs[EmbeddingBag::table]);
     const std::int64_t width = sizes_.width;
     sum_bags(
-        sizes_, [=](std::int64_t i) { return table + ids[i] * width; }, static_cast<float*>(args.outputs[0]));
+        sizes_, [=](std::int64_t i) { return ids[i] < 0 ? nullptr : table + ids[i] * width; },
+        static_cast<float*>(args.outputs[0]));
   }
 
  private:

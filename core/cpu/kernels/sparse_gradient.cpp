@@ -51,8 +51,10 @@ class SparseGradientKernel final : public Kernel {
     FirstPlaces first_places(static_cast<std::int32_t*>(args.workspace), slots_);
     std::memset(values, 0, static_cast<std::size_t>(count_ * width_) * sizeof(float));
     for (std::int64_t i = 0; i < count_; ++i) {
+      rows[i] = -1;
+      if (ids[i] < 0) continue;
       const std::int32_t first = first_places(ids, static_cast<std::int32_t>(i));
-      rows[i] = first == i ? ids[i] : -1;
+      if (first == i) rows[i] = ids[i];
       const float* from = dy + i / in_bag_ * width_;
       float* sum = values + first * width_;
       for (std::int64_t c = 0; c < width_; ++c) sum[c] += from[c];

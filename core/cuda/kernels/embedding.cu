@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(block_threads)
     scatter_kernel(Tokens tokens, const std::int32_t* ids, const float* dy, float* table) {
   for (std::int64_t i = grid_thread(); i < tokens.valid() * tokens.width; i += grid_threads()) {
     const std::int64_t t = i / tokens.width, c = i % tokens.width;
-    atomicAdd(table + ids[t] * tokens.width + c, dy[t / tokens.bag * tokens.width + c]);
+    if (ids[t] >= 0) atomicAdd(table + ids[t] * tokens.width + c, dy[t / tokens.bag * tokens.width + c]);
   }
 }
 
@@ -68,6 +68,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t first = blockIdx.x, count = tokens.valid();
   if (first >= count) return;
   const std::int32_t id = ids[first];
+  if (id < 0) return;
   for (std::int64_t begin = 0; begin < first; begin += block_threads) {
     const std::int64_t t = begin + threadIdx.x;
     if (__syncthreads_or(t < first && ids[t] == id ? 1 : 0) != 0) return;  // an earlier token's block does it

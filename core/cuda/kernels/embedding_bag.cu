@@ -20,7 +20,9 @@ __global__ void __launch_bounds__(block_threads)
     const std::int32_t* bag = ids + i / bags.width * bags.ids;
     float sum = 0;
 #pragma unroll 4
-    for (std::int64_t k = 0; k < bags.ids; ++k) sum += table[bag[k] * bags.width + i % bags.width];
+    for (std::int64_t k = 0; k < bags.ids; ++k) {
+      if (bag[k] >= 0) sum += table[bag[k] * bags.width + i % bags.width];
+    }
     y[i] = sum;
   }
 }

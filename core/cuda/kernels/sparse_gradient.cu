@@ -35,9 +35,9 @@ __global__ void __launch_bounds__(block_threads) join_rows_kernel(Entries e) {
   __shared__ int match_count;
   const std::int64_t entry = blockIdx.x;
   const std::int32_t id = e.ids[entry];
-  const bool later = repeats(e, entry, id);
-  if (threadIdx.x == 0) e.rows[entry] = later ? -1 : id;
-  if (later) return;
+  const bool is_none = id < 0 || repeats(e, entry, id);
+  if (threadIdx.x == 0) e.rows[entry] = is_none ? -1 : id;
+  if (is_none) return;
   float* row = e.values + entry * e.width;
   for (std::int64_t begin = entry; begin < e.count; begin += block_threads) {
     const std::int64_t i = begin + threadIdx.x;

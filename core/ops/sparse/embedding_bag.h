@@ -1,12 +1,13 @@
-// Sums of table rows over bags of ids (PyTorch's torch.nn.EmbeddingBag with mode "sum"). f32 at every AMP level. Ids
-// are trusted to be in range: they are checked where data is read.
+// Sums of table rows over bags of ids (PyTorch's torch.nn.EmbeddingBag with mode "sum" and, as padding_idx, -1). f32 at
+// every AMP level. Ids are trusted to be in range: they are checked where data is read.
 #pragma once
 
 #include "core/ops/sparse/sparse_gradient.h"
 
 namespace ptrain {
 
-/// inputs: ids i32 [..., K]; table f32 [V, H].  outputs: y f32 [..., H], the sum of the K rows, in order.
+/// inputs: ids i32 [..., K]; table f32 [V, H].  outputs: y f32 [..., H], the sum of the K rows, in order, without those
+/// of id -1, which have no gradient either.
 class EmbeddingBag final : public Op {
  public:
   enum Input { ids, table };

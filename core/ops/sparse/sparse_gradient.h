@@ -10,8 +10,9 @@ namespace ptrain {
 enum class TableGradient { dense, sparse };
 
 /// inputs:  ids i32 [...], n of them; dy f32 [..., H] of m rows, where m divides n: row r belongs to the r-th group of
-/// n / m ids. outputs: rows i32 [n]: the id at its first occurrence, -1 where it repeats an earlier one;
-/// values f32 [n, H]: at an id's first occurrence the sum, in order, of the rows of dy of all its occurrences, else 0.
+/// n / m ids. outputs: rows i32 [n]: the id at its first occurrence, -1 where it repeats an earlier one or is -1
+/// itself; values f32 [n, H]: at an id's first occurrence the sum, in order, of the rows of dy of all its occurrences,
+/// else 0.
 class SparseGradient final : public Op {
  public:
   enum Input { ids, dy };

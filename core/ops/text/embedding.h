@@ -26,7 +26,8 @@ class Embedding final : public Op {
   TableGradient gradient_;
 };
 
-/// inputs: ids i32 [...]; dy [..., H], or for ids [..., K] one row for each K of them.  outputs: dtable [rows, H].
+/// inputs: ids i32 [...], -1: none; dy [..., H], or for ids [..., K] one row for each K of them.
+/// outputs: dtable [rows, H].
 class EmbeddingGrad final : public Op {
  public:
   enum Input { ids, dy };

@@ -18,6 +18,7 @@ std::vector<std::vector<double>> reference(const std::vector<HostTensor>& in) {
   std::vector<double> rows(ids.size(), -1), values(ids.size() * width);
   std::map<double, std::size_t> first;
   for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0) continue;
     const auto [at, is_new] = first.try_emplace(ids[i], i);
     if (is_new) rows[i] = ids[i];
     for (std::size_t c = 0; c < width; ++c) values[at->second * width + c] += in[1].values[i / in_bag * width + c];
@@ -37,6 +38,13 @@ TEST(SparseGradient, JoinsTheRowsOfEveryId) {
   check(ids, Shape{2, 5});  // a row for each bag of four
   check(tensor(DType::i32, Shape{1}, {5}), Shape{1, 3});
   check(tensor(DType::i32, Shape{6}, {2, 2, 2, 2, 2, 2}), Shape{6, 3});
+}
+
+TEST(SparseGradient, LeavesOutTheIdsThatAreNone) {
+  const HostTensor ids = tensor(DType::i32, Shape{2, 2, 3}, {4, 0, -1, -1, -1, -1, 5, 4, 4, -1, 4, -1});
+  check(ids, Shape{2, 2, 9});
+  check(ids, Shape{2, 2, 3, 9});
+  check(tensor(DType::i32, Shape{3}, {-1, -1, -1}), Shape{3, 2});
 }
 
 TEST(SparseGradient, OfManyIdsThatMeetInTheHash) {
@@ -66,7 +74,7 @@ std::vector<double> scattered(const OpPtr& sparse, const HostTensor& ids, const 
 }
 
 TEST(SparseGradient, IsTheDenseGradientOfLookUps) {
-  const HostTensor ids = random_tensor(DType::i32, Shape{20, 6}, 1, 0, 40);
+  const HostTensor ids = random_tensor(DType::i32, Shape{20, 6}, 1, -1, 40);
   const HostTensor table = random_tensor(DType::f32, Shape{40, 9}, 2);
   const HostTensor of_rows = random_tensor(DType::f32, Shape{20, 6, 9}, 3),
                    of_bags = random_tensor(DType::f32, Shape{20, 9}, 4);
