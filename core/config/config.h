@@ -56,6 +56,7 @@ struct ModelConfig {
   std::int64_t max_positions = 512;
   std::int64_t hash_buckets = 1'000'001;  // rows of a categorical feature's embedding table, indexed by hash
   std::int64_t embedding_size = 9;
+  BagMode bag = BagMode::sum;
   std::string weights;  // safetensors file, index, folder or GGUF file to start from; empty: random
   LoraConfig lora;
   bool weights_strict = true;  // tensors of the body that the model has no place for are an error
@@ -130,6 +131,9 @@ struct DataConfig {
   std::int64_t negatives = 0;          // sessions: items drawn for each, with which the next item is compared
   double negative_power = 0.75;        // they are drawn in proportion to how often they occur, to this power
   std::vector<std::string> languages;  // parallel: endings of the files of source and target
+  std::int64_t slots = 0;              // slots, synthetic: multi-hot features; 0: clicks in Criteo's form
+  std::int64_t bag_size = 16;          // slots, synthetic: most keys of a slot in a sample
+  std::int64_t dense_features = 0;     // slots, synthetic
   bool lowercase = true;
   Augmentation augment = Augmentation::automatic;
   bool trivial_augment = false;           // TrivialAugment: one random operation per training image

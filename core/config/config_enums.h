@@ -99,4 +99,11 @@ struct EnumNames<TablePlacement> {
   static constexpr std::array<std::string_view, 2> names{"replicated", "rows"};
 };
 
+/// What becomes of the rows of a bag of keys.
+enum class BagMode { sum, mean };
+template <>
+struct EnumNames<BagMode> {
+  static constexpr std::array<std::string_view, 2> names{"sum", "mean"};
+};
+
 }  // namespace ptrain

@@ -124,6 +124,7 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
           .between(1, 2147483647),
       model_key("embedding_size", &ModelConfig::embedding_size, "embedding dimension of categorical features")
           .between(1, 4096),
+      model_key("bag", &ModelConfig::bag, "sum or mean of the rows of a slot's keys, where there are data.slots"),
       make_key("device", "auto: cuda if this machine and this build have it; cuda:1: the second GPU", &Config::device),
       make_key("seed", "random seed of weights, shuffling, augmentation and dropout", &Config::seed)
           .between(0, 9007199254740992.0),

@@ -136,6 +136,13 @@ std::vector<Key> data_keys(const Sources& all) {
           .between(0, 1),
       source_key(all, "languages", &DataConfig::languages,
                  "[SOURCE, TARGET]: endings of the files of the two languages, such as [de, en]"),
+      source_key(all, "slots", &DataConfig::slots,
+                 "multi-hot features of a click, each a bag of keys; 0, for synthetic: clicks in Criteo's form")
+          .between(0, 10'000),
+      source_key(all, "bag_size", &DataConfig::bag_size, "most keys that a slot has in a sample").between(1, 10'000),
+      source_key(all, "dense_features", &DataConfig::dense_features,
+                 "numbers between the label and the first slot of each line")
+          .between(0, 10'000),
       data_key("lowercase", &DataConfig::lowercase,
                "lower-case and strip accents, as uncased WordPiece vocabularies require"),
       data_key("augment", &DataConfig::augment, "augmentation of training images; auto: by source"),

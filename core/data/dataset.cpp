@@ -11,12 +11,27 @@ namespace {
 
 constexpr std::int32_t ignored_label = -1;  // SoftmaxCrossEntropy's
 constexpr std::int64_t token_kinds = 2;     // first and second sentence
+constexpr std::int32_t no_id = -1;          // EmbeddingBag's
 
 TensorSpec images(const DatasetInfo& data, ImageSize requested) {
   const ImageSize size = requested.value_or(data.image_size);
   const Shape shape =
       data.frames > 0 ? Shape{data.frames, size.height, size.width, 3} : Shape{size.height, size.width, 3};
   return {tensor_names::images, DType::u8, shape, 0, 256};
+}
+
+std::vector<TensorSpec> table_tensors(const DatasetInfo& data) {
+  std::vector<TensorSpec> specs;
+  if (data.dense_features > 0) specs.push_back({tensor_names::dense_features, DType::f32, {data.dense_features}});
+  if (data.bag_size > 0) {
+    const Shape bags{data.categorical_features, data.bag_size};
+    specs.push_back({tensor_names::categorical_features, DType::i32, bags, no_id, data.hash_buckets, no_id});
+  } else {
+    // Padding refers only to table rows that a sample has too.
+    specs.push_back(
+        {tensor_names::categorical_features, DType::i32, {data.categorical_features}, std::nullopt, data.hash_buckets});
+  }
+  return specs;
 }
 
 }  // namespace
@@ -26,13 +41,7 @@ std::vector<TensorSpec> input_tensors(const DatasetInfo& data, ImageSize size) {
     case DataKind::image:
       return {images(data, size)};
     case DataKind::table:
-      // Padding refers only to table rows that a sample has too.
-      return {{tensor_names::dense_features, DType::f32, {data.dense_features}},
-              {tensor_names::categorical_features,
-               DType::i32,
-               {data.categorical_features},
-               std::nullopt,
-               data.hash_buckets}};
+      return table_tensors(data);
     case DataKind::text:
     case DataKind::tokens:
       return {{tensor_names::ids, DType::i32, {data.max_length}, 0, data.vocab_size},

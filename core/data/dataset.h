@@ -67,9 +67,11 @@ struct DatasetInfo {
   bool are_pairs = false;      // whether a sample is two sentences
   std::int32_t end_token = 0;  // of parallel text
 
-  // Tables: f32 [dense_features], and ids [categorical_features], each below hash_buckets.
+  // Tables: f32 [dense_features], if any, and ids [categorical_features], each below hash_buckets. Multi-hot features
+  // are bags of ids [categorical_features, bag_size], -1 after the last of each.
   int dense_features = 0;
   int categorical_features = 0;
+  int bag_size = 0;  // 0: one id for each feature
   std::int64_t hash_buckets = 0;
 
   int max_frames = 0;  // of videos as features of their frames

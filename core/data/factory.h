@@ -40,7 +40,10 @@ struct DataSettings {
   int classes = 0;                        // 0: from the data (2 for synthetic text and tables, 10 for synthetic images)
   std::int64_t synthetic_samples = 1024;  // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;        // synthetic text and tokens: ids are below this
-  std::int64_t hash_buckets = 1'000'001;  // criteo, synthetic tables: categories are hashed to ids below this
+  std::int64_t hash_buckets = 1'000'001;  // clicks: categories and keys are hashed to ids below this
+  int slots = 0;                          // slots, synthetic tables: multi-hot features; 0: clicks in Criteo's form
+  int bag_size = 16;                      // slots, synthetic tables: most keys of a slot in a sample
+  int dense_features = 0;                 // slots, synthetic tables with slots
   std::int64_t first_label = 0;           // webdataset, tfrecord: number of the first class
   double dev_fraction = 0;                // tsv, folders, shards: fraction of each class kept for evaluation; 0: none
   std::uint64_t seed = 0;                 // for synthetic samples and for drawing the dev split

@@ -167,6 +167,7 @@ std::vector<DataSourceRow> box_rows() {
 std::vector<DataSourceRow> other_rows() {
   using enum SampleForm;
   const Keys split_file_keys = joined(file_keys(), {"data.train_file", "data.dev_file"});
+  const Keys slot_keys{"data.slots", "data.bag_size", "data.dense_features"};
   const Keys vocabulary_keys = joined(split_file_keys, {"data.encoding", "data.vocab"});
   const Keys table_keys = joined(vocabulary_keys, {"data.columns.text", "data.columns.second", "data.columns.label",
                                                    "data.labels", "data.lowercase"});
@@ -244,13 +245,21 @@ std::vector<DataSourceRow> other_rows() {
         .keys = split_file_keys,
         .required = {train_file}},
        open_criteo},
+      {{.name = "slots",
+        .provides = {table},
+        .help = "multi-hot clicks in LibSVM's form, a line each: a label, data.dense_features numbers, and SLOT:KEY as "
+                "often as there are keys, of slots 1 to data.slots and up to data.bag_size keys of each: "
+                "data.train_file and data.dev_file in data.path",
+        .keys = joined(split_file_keys, slot_keys),
+        .required = {train_file}},
+       open_slots},
       {{.name = "synthetic",
         .provides = {image, clip, text, table, tokens, parallel, video},
         .help = "synthetic images, clips or text with classes, images with a class for each pixel, with boxes around "
                 "figures "
                 "or text, or of words, clicks, running tokens, tokens to reverse, or features of videos, all of them "
                 "learnable; reads no file",
-        .keys = {"data.synthetic_samples"},
+        .keys = joined({"data.synthetic_samples"}, slot_keys),
         .targets = {tensor_names::labels, tensor_names::masks, tensor_names::annotations, tensor_names::object_masks,
                     tensor_names::characters, tensor_names::text_boxes, tensor_names::next_tokens,
                     tensor_names::multi_hot_labels}},

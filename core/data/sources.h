@@ -12,6 +12,8 @@
 
 namespace ptrain {
 
+struct Config;
+
 /// Whether open_idx can read `root`.
 bool holds_idx(const std::filesystem::path& root);
 std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
@@ -45,6 +47,7 @@ std::unique_ptr<Dataset> open_icdar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_text_images(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_tsv(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split);
+std::unique_ptr<Dataset> open_slots(const DataSettings& settings, Split split);
 /// Generates data of settings.synthetic_kind from random numbers.
 std::unique_ptr<Dataset> open_synthetic(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_synthetic_clicks(const DataSettings& settings, Split split);
@@ -82,6 +85,10 @@ SampleCounts count_text_table(const DataSettings& settings);
 
 /// Adds the masks of images, the first of `inputs`.
 std::vector<TensorSpec> with_masks(std::vector<TensorSpec> inputs, const DatasetInfo& data);
+/// Sets what clicks are read by.
+void set_click_settings(DataSettings& settings, const Config& config);
+/// Sets the features of clicks: Criteo's, or those of settings.slots.
+void set_click_features(DatasetInfo& info, const DataSettings& settings);
 /// The DatasetInfo of clicks, from a file or synthetic. Throws Error{usage} if settings.classes does not fit.
 DatasetInfo click_info(const DataSettings& settings);
 /// The augmentation of a split: none for evaluation, `natural` when the settings say automatic.

@@ -19,7 +19,8 @@ struct TensorSpec {
   DType dtype = DType::f32;
   Shape shape = {};                // of one sample: without the axis of samples
   std::optional<double> fill = 0;  // value of rows without a sample; none: copies the first row
-  std::int64_t limit = 0;          // integers are from 0 to below it; 0: any
+  std::int64_t limit = 0;          // integers are from `least` to below it; 0: any
+  std::int64_t least = 0;
 };
 
 /// [rows, shape of a sample].

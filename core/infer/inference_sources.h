@@ -21,7 +21,7 @@ std::unique_ptr<InferenceDataset> open_text_inputs(const ModelArtifact& model,
                                                    const std::vector<std::string>& arguments,
                                                    const InferenceDataOptions& options);
 
-/// Rows in Criteo's format, with or without label. Throws as the others do.
+/// Clicks in the format that the model was trained on, with or without label. Throws as the others do.
 std::unique_ptr<InferenceDataset> open_table_inputs(const ModelArtifact& model,
                                                     const std::vector<std::string>& arguments);
 

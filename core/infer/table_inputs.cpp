@@ -1,5 +1,6 @@
 // Reads lines of click logs, with or without a leading label.
 #include "core/data/table/criteo_line.h"
+#include "core/data/table/slots_line.h"
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"
 #include "core/io/atomic_file.h"
@@ -21,7 +22,9 @@ class TableInputs final : public InferenceDataset {
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const Row& one = row(index);
-    std::ranges::copy(one.numbers, out.at<float>(tensor_names::dense_features).begin());
+    if (!one.numbers.empty()) {
+      std::ranges::copy(one.numbers, out.at<float>(tensor_names::dense_features).begin());
+    }
     std::ranges::copy(one.categories, out.at<std::int32_t>(tensor_names::categorical_features).begin());
     out.set(tensor_names::labels, one.label);
   }
@@ -29,8 +32,8 @@ class TableInputs final : public InferenceDataset {
  private:
   struct Row {
     std::string name;
-    std::array<float, criteo_dense_features> numbers;
-    std::array<std::int32_t, criteo_categorical_features> categories;
+    std::vector<float> numbers;
+    std::vector<std::int32_t> categories;
     std::int32_t label = no_label;
   };
 
@@ -42,10 +45,15 @@ class TableInputs final : public InferenceDataset {
     for (const InputLine& line : split_lines(text, file)) {
       Row& added = rows_.emplace_back();
       added.name = fmt::format("{}:{}", file, line.number);
-      added.label =
-          parse_criteo_question(line.text, {file, line.number}, info_.hash_buckets, added.numbers, added.categories)
-              .value_or(no_label);
+      added.numbers.resize(static_cast<std::size_t>(info_.dense_features));
+      added.categories.resize(count_ids(info_));
+      added.label = parse(line.text, {file, line.number}, added).value_or(no_label);
     }
+  }
+
+  std::optional<std::int32_t> parse(std::string_view line, const LinePlace& place, Row& row) const {
+    if (info_.bag_size > 0) return parse_slots_question(line, place, info_, row.numbers, row.categories);
+    return parse_criteo_question(line, place, info_.hash_buckets, row.numbers, row.categories);
   }
 
   std::vector<Row> rows_;

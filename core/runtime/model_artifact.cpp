@@ -6,7 +6,7 @@
 #include "core/config/value.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/source_registry.h"
-#include "core/data/table/criteo_line.h"
+#include "core/data/sources.h"
 #include "core/data/tensor_names.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/mapped_file.h"
@@ -154,10 +154,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
   data.kind = entry.reads;
   data.class_names = document.class_names;
   data.classes = static_cast<int>(document.class_names.size());
-  if (data.kind == DataKind::table) {
-    data.dense_features = criteo_dense_features;
-    data.categorical_features = criteo_categorical_features;
-  } else if (data.kind == DataKind::image) {
+  if (data.kind == DataKind::image) {
     if (!document.image) fail("{}: image: missing, but {} reads images", where, document.model);
     const Key& size = *find_key("data.image_size");
     if (document.image->orientation == "stored") data.orientation = ImageOrientation::stored;
@@ -168,7 +165,7 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     for (const float value : data.stddev) {
       if (!(value > 0) || !std::isfinite(value)) fail("{}: image.stddev: expected numbers above 0", where);
     }
-  } else if (data.kind != DataKind::video) {
+  } else if (data.kind != DataKind::video && data.kind != DataKind::table) {
     if (!document.text) fail("{}: text: missing, but {} reads text", where, document.model);
     data.max_length = number_of_key("data.max_length", document.text->max_length, where);
     if (data.max_length < least_length) fail("{}: text.max_length: expected at least {}", where, least_length);
@@ -296,7 +293,11 @@ ModelArtifact open_trained_model(const fs::path& folder, std::span<const ModelEn
   const ModelEntry& entry = find_entry(trained.document, known, path.string());
   trained.data = make_dataset_info(trained.document, entry, path.string());
   trained.config = make_config(trained.document, entry, folder);
-  trained.data.hash_buckets = trained.config.model.hash_buckets;
+  if (trained.data.kind == DataKind::table) {
+    DataSettings settings;
+    set_click_settings(settings, trained.config);
+    set_click_features(trained.data, settings);
+  }
   trained.data.max_frames = static_cast<int>(trained.config.data.max_frames);
   if (entry.reads_clips()) {
     trained.data.frames = static_cast<int>(trained.config.model.segments);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 namespace ptrain {
 namespace {
@@ -73,20 +75,22 @@ void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
   }
 }
 
-/// Copies rows of `tensor` to the starts of rows of `integers`, which may be longer; checks 0 <= value < limit.
-void copy_integers(const InputTensor& tensor, std::int64_t limit, HostTensor& integers) {
+/// Copies rows of `tensor` to the starts of rows of `integers`, which may be longer; checks least <= value < limit.
+void copy_integers(const InputTensor& tensor, const TensorSpec& spec, HostTensor& integers) {
   if (tensor.type != DType::i32 && tensor.type != DType::i64) {
     fail_usage("{}: expected i32 or i64, got {}", tensor.name, to_string(tensor.type));
   }
+  const std::int64_t row_count =
+      std::accumulate(tensor.shape.begin() + 1, tensor.shape.end(), std::int64_t{1}, std::multiplies<std::int64_t>());
   std::size_t i = 0;
   for (std::int64_t row = 0; row < tensor.shape[0]; ++row) {
-    const auto to = integers.row<std::int32_t>(row).first(static_cast<std::size_t>(tensor.shape[1]));
+    const auto to = integers.row<std::int32_t>(row).first(static_cast<std::size_t>(row_count));
     for (std::int32_t& integer : to) {
       const std::int64_t value =
           tensor.type == DType::i32 ? std::int64_t{element<std::int32_t>(tensor, i)} : element<std::int64_t>(tensor, i);
-      if (value < 0 || value >= limit) {
-        fail_usage("{}: value {} at {}: expected 0 to {}", tensor.name, value, describe_place(i, tensor.shape),
-                   limit - 1);
+      if (value < spec.least || value >= spec.limit) {
+        fail_usage("{}: value {} at {}: expected {} to {}", tensor.name, value, describe_place(i, tensor.shape),
+                   spec.least, spec.limit - 1);
       }
       integer = static_cast<std::int32_t>(value);
       ++i;
@@ -103,7 +107,7 @@ void copy(const InputTensor& tensor, std::span<const std::int64_t> shape, const 
     case DType::f32:
       return copy_numbers(tensor, to.values<float>());
     default:
-      return copy_integers(tensor, spec.limit, to);
+      return copy_integers(tensor, spec, to);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/base/name_pattern.h"
 #include "core/config/model_catalog.h"
+#include "core/data/sources.h"
 #include "core/model/adapter_names.h"
 #include "core/model/model.h"
 #include "core/runtime/weights.h"
@@ -98,7 +99,7 @@ DataSettings data_settings(const Config& config) {
   settings.columns = {data.columns.text, data.columns.second, data.columns.label};
   settings.labels = data.labels;
   settings.ignore_index = static_cast<int>(data.ignore_index);
-  settings.hash_buckets = config.model.hash_buckets;
+  set_click_settings(settings, config);
   settings.first_label = data.first_label;
   settings.targets = configured_task(config)->targets();
   settings.dev_fraction = data.split.dev;

@@ -5,6 +5,9 @@
 #include "core/ops/concat.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sparse/embedding_bag.h"
+#include "core/ops/tensor/binary.h"
+#include "core/ops/tensor/select.h"
+#include "core/ops/tensor/unary.h"
 #include "core/ops/text/embedding.h"
 
 #include <fmt/format.h>
@@ -14,24 +17,52 @@
 namespace ptrain {
 
 ClickBlocks::ClickBlocks(const ClickSpec& spec, const Bucket& batch, Mode mode) : Blocks(mode), spec_(spec) {
-  dense_features_ =
-      graph_.add_input(tensor_names::dense_features, {DType::f32, Shape{batch.rows, spec.dense_features}});
-  categorical_features_ =
-      graph_.add_input(tensor_names::categorical_features, {DType::i32, Shape{batch.rows, spec.categorical_features}});
+  if (spec.dense_features > 0) {
+    dense_features_ =
+        graph_.add_input(tensor_names::dense_features, {DType::f32, Shape{batch.rows, spec.dense_features}});
+  }
+  const Shape ids = spec.bag_size > 0 ? Shape{batch.rows, spec.categorical_features, spec.bag_size}
+                                      : Shape{batch.rows, spec.categorical_features};
+  categorical_features_ = graph_.add_input(tensor_names::categorical_features, {DType::i32, ids});
 }
 
 ValueId ClickBlocks::look_up(const std::string& name, Initializer start) {
   const Shape shape{spec_.hash_buckets, spec_.embedding_size};
   const ValueId table = parameter(make_variable(name + ".weight", shape, start));
+  if (spec_.bag_size > 0) return reduce_bags(name, table);
   return add(name, std::make_shared<Embedding>(TableGradient::sparse), {categorical_features_, table});
 }
 
 ValueId ClickBlocks::weigh_features(const std::string& name) {
-  const ValueId numbers = dense(name + ".numbers", dense_features_, 1);
+  const ValueId numbers = dense_features_ == no_value ? no_value : dense(name + ".numbers", dense_features_, 1);
   const std::string words = name + ".words";
   const ValueId table = parameter(make_variable(words + ".weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
-  const auto bag = std::make_shared<EmbeddingBag>(TableGradient::sparse);
-  return sum(name, numbers, add(words, bag, {categorical_features_, table}));
+  const ValueId weights = spec_.bag_size > 0 ? total_over(words + ".sum", reduce_bags(words, table), KeepDims::no)
+                                             : add(words, std::make_shared<EmbeddingBag>(TableGradient::sparse),
+                                                   {categorical_features_, table});
+  return numbers == no_value ? weights : sum(name, numbers, weights);
+}
+
+ValueId ClickBlocks::reduce_bags(const std::string& name, ValueId table) {
+  const ValueId sums = add(name, std::make_shared<EmbeddingBag>(TableGradient::sparse), {categorical_features_, table});
+  switch (spec_.bag) {
+    case BagMode::sum:
+      break;
+    case BagMode::mean:
+      return add(name + ".mean", std::make_shared<Binary>(BinaryFunction::div), {sums, count_ids()});
+  }
+  return sums;
+}
+
+ValueId ClickBlocks::count_ids() {
+  if (bag_counts_ != no_value) return bag_counts_;
+  const ValueId is_id = add("bags.is_id", std::make_shared<Compare>(CompareAttributes{Comparison::greater_equal, 0}),
+                            {categorical_features_});
+  const ValueId ones = add("bags.ones", std::make_shared<Where>(WhereAttributes{.if_true = 1}), {is_id});
+  const auto add_up = std::make_shared<Reduce>(ReduceAttributes{ReduceKind::sum, {2}, KeepDims::yes});
+  const auto at_least_one = std::make_shared<Unary>(
+      UnaryAttributes{UnaryFunction::clamp, {1, static_cast<float>(std::max<std::int64_t>(1, spec_.bag_size))}});
+  return bag_counts_ = add("bags.counts", at_least_one, {add("bags.sums", add_up, {ones})});
 }
 
 ValueId ClickBlocks::dense(const std::string& name, ValueId x, std::int64_t outputs) {
@@ -47,6 +78,15 @@ ValueId ClickBlocks::dense_layers(const std::string& name, ValueId x, std::span<
     x = add(layer + ".relu", std::make_shared<ActivationOp>(Activation::relu), {x});
   }
   return x;
+}
+
+std::vector<ValueId> ClickBlocks::with_dense_features(ValueId x) const {
+  if (dense_features_ == no_value) return {x};
+  return {x, dense_features_};
+}
+
+ValueId ClickBlocks::total_over(const std::string& name, ValueId x, KeepDims keep) {
+  return add(name, std::make_shared<Reduce>(ReduceAttributes{ReduceKind::sum, {1}, keep}), {x});
 }
 
 ValueId ClickBlocks::score_deeply(std::vector<ValueId> inputs, std::span<const std::int64_t> outputs) {

@@ -13,7 +13,11 @@ class ClickModel final : public Model {
 
   std::string name() const override { return std::string(enum_name(spec_.form)); }
   std::string signature() const override {
-    return fmt::format("{} hash_buckets={} embedding_size={}", name(), spec_.hash_buckets, spec_.embedding_size);
+    std::string tables =
+        fmt::format("{} hash_buckets={} embedding_size={}", name(), spec_.hash_buckets, spec_.embedding_size);
+    if (spec_.bag_size == 0) return tables;
+    return fmt::format("{} slots={} dense_features={} bag={}", tables, spec_.categorical_features, spec_.dense_features,
+                       enum_name(spec_.bag));
   }
   BuiltModel construct(const Bucket& batch, Mode mode) const override {
     switch (spec_.form) {
@@ -37,7 +41,13 @@ class ClickModel final : public Model {
 }  // namespace
 
 ClickSpec click_spec(ClickForm form, const Config& config, const DatasetInfo& data) {
-  return {form, data.dense_features, data.categorical_features, config.model.hash_buckets, config.model.embedding_size};
+  return {form,
+          data.dense_features,
+          data.categorical_features,
+          config.model.hash_buckets,
+          config.model.embedding_size,
+          data.bag_size,
+          config.model.bag};
 }
 
 std::unique_ptr<Model> make_click_model(const ClickSpec& spec) { return std::make_unique<ClickModel>(spec); }

@@ -17,10 +17,12 @@ struct EnumNames<ClickForm> {
 
 struct ClickSpec {
   ClickForm form = ClickForm::wide_deep;
-  std::int64_t dense_features = 13;        // per row
+  std::int64_t dense_features = 13;        // per row; 0: none
   std::int64_t categorical_features = 26;  // per row
   std::int64_t hash_buckets = 1'000'001;   // rows of the table
   std::int64_t embedding_size = 9;
+  std::int64_t bag_size = 0;  // ids of each categorical feature, a bag of which -1 are none; 0: one id
+  BagMode bag = BagMode::sum;
 };
 
 /// The spec for a configuration and data.

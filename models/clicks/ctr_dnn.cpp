@@ -11,7 +11,7 @@ class CtrDnn final : public ClickBlocks {
   BuiltModel build() {
     constexpr std::array<std::int64_t, 3> outputs{400, 400, 400};
     const ValueId rows = look_up("deep.words", uniform_start(1));
-    return finish(score_deeply({rows, dense_features_}, outputs));
+    return finish(score_deeply(with_dense_features(rows), outputs));
   }
 };
 

@@ -6,7 +6,6 @@
 #include "core/ops/concat.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/tensor/binary.h"
-#include "core/ops/tensor/reduce.h"
 #include "core/ops/tensor/reshape.h"
 
 #include <cmath>
@@ -31,6 +30,7 @@ class DeepFm final : public ClickBlocks {
   ValueId fields() {
     const Initializer start = normal_start(0.1f / std::sqrt(static_cast<float>(spec_.embedding_size)));
     const ValueId words = look_up("fields.words", start);
+    if (dense_features_ == no_value) return words;
     const std::int64_t rows = graph_.desc(dense_features_).shape[0];
     const ValueId column =
         add("fields.column", std::make_shared<Reshape>(Shape{rows, spec_.dense_features, 1}), {dense_features_});
@@ -51,10 +51,6 @@ class DeepFm final : public ClickBlocks {
 
   ValueId multiply(const std::string& name, ValueId a, ValueId b) {
     return add(name, std::make_shared<Binary>(BinaryFunction::mul), {a, b});
-  }
-  /// Over axis 1.
-  ValueId total_over(const std::string& name, ValueId x, KeepDims keep) {
-    return add(name, std::make_shared<Reduce>(ReduceAttributes{ReduceKind::sum, {1}, keep}), {x});
   }
 };
 

@@ -1,6 +1,6 @@
 // DLRM with crosses of low rank (Wang et al. 2021), as torchrec's DLRM_DCN and MLPerf define it: the dense features
-// through layers to a vector like a category's row, all vectors crossed with themselves, and layers over that. One row
-// for each categorical feature, where MLPerf's multi-hot data have bags of them.
+// through layers to a vector like a category's row, or a bag's sum, all vectors crossed with themselves, and layers
+// over that.
 #include "models/clicks/click_blocks.h"
 
 #include "core/ops/concat.h"
@@ -22,18 +22,24 @@ class DlrmDcnV2 final : public ClickBlocks {
   using ClickBlocks::ClickBlocks;
 
   BuiltModel build() {
-    const std::array<std::int64_t, 3> bottom{512, 256, spec_.embedding_size};
     constexpr std::array<std::int64_t, 4> top{1024, 1024, 512, 256};
-    const ValueId dense_vector = dense_layers("bottom", dense_features_, bottom);
-    const float bound = 1 / std::sqrt(static_cast<float>(spec_.hash_buckets));
-    const ValueId rows = look_up("words", uniform_start(bound));
-    const ValueId inputs = add("inputs", std::make_shared<Concat>(), {dense_vector, rows});
+    const ValueId inputs = add("inputs", std::make_shared<Concat>(), vectors());
     ValueId x = inputs;
     for (int i = 0; i < crosses; ++i) x = cross(fmt::format("cross.{}", i), inputs, x);
     return finish(dense("output", dense_layers("top", x, top), 1));
   }
 
  private:
+  /// Of the dense features, if there are any, and of all categories.
+  std::vector<ValueId> vectors() {
+    std::vector<ValueId> all;
+    const std::array<std::int64_t, 3> bottom{512, 256, spec_.embedding_size};
+    if (dense_features_ != no_value) all.push_back(dense_layers("bottom", dense_features_, bottom));
+    const float bound = 1 / std::sqrt(static_cast<float>(spec_.hash_buckets));
+    all.push_back(look_up("words", uniform_start(bound)));
+    return all;
+  }
+
   /// inputs * (w(v(x)) + bias) + x, element by element.
   ValueId cross(const std::string& name, ValueId inputs, ValueId x) {
     const std::int64_t width = channels(x);

@@ -13,7 +13,7 @@ class WideDeep final : public ClickBlocks {
     constexpr std::array<std::int64_t, 4> outputs{512, 256, 128, 32};
     const ValueId wide = weigh_features("wide");
     const ValueId rows = look_up("deep.words", uniform_start(1));
-    return finish(sum("logits", wide, score_deeply({rows, dense_features_}, outputs)));
+    return finish(sum("logits", wide, score_deeply(with_dense_features(rows), outputs)));
   }
 };
 

@@ -1,5 +1,6 @@
 """Small data sets in the binary forms of Fashion-MNIST and CIFAR-10: ten classes, each of its own brightness. Shards of
 images: tar archives and TFRecord files."""
+import gzip
 import io
 import random
 import struct
@@ -100,6 +101,22 @@ def write_criteo(path, seed, count):
             label = int(draw.random() < 1 / (1 + 2.718281828 ** -odds))
             hexadecimal = [f"{word * 0x9E3779B1 % 2**32:08x}" if draw.random() > 0.05 else "" for word in words]
             file.write("\t".join(map(str, [label, *numbers, *hexadecimal])) + "\n")
+
+
+def write_slots(path, seed, count, numbers=0):
+    """Multi-hot clicks: none to three keys of each of five slots, of which two tell how likely a click is. Returns for each
+    line its label and its true odds, which no model can rank better than. Compressed where the name ends in .gz."""
+    draw, told = random.Random(seed), []
+    with (gzip.open(path, "wt") if path.suffix == ".gz" else path.open("w")) as file:
+        for _ in range(count):
+            keys = [(slot, draw.randrange(20)) for slot in range(1, 6) for _ in range(draw.randrange(4))]
+            odds = sum(((key * 7 + slot) % 5 - 2) * 0.8 for slot, key in keys if slot in (2, 4))
+            label = int(draw.random() < 1 / (1 + 2.718281828 ** -odds))
+            told.append((label, odds))
+            draw.shuffle(keys)
+            dense = [f"{draw.random():.3f}" for _ in range(numbers)]
+            file.write(" ".join([str(label), *dense, *(f"{slot}:key{key}" for slot, key in keys)]) + "\n")
+    return told
 
 
 def video(identity, labels, frames):

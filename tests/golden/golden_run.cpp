@@ -39,12 +39,25 @@ ClickSpec get_click_spec(const nlohmann::json& json) {
   ClickSpec spec;
   if (!json.contains("clicks")) return spec;
   const nlohmann::json& sizes = json.at("clicks");
-  spec.form = choice_from_name<ClickForm>(json.at("case").get<std::string>()).value();
+  spec.form = choice_from_name<ClickForm>(json.value("model", json.at("case").get<std::string>())).value();
   spec.dense_features = sizes.at("numbers");
   spec.categorical_features = sizes.at("categories");
   spec.hash_buckets = sizes.at("hash_buckets");
   spec.embedding_size = sizes.at("embedding_size");
+  spec.bag_size = sizes.value("bag_size", 0);
+  if (spec.bag_size > 0) spec.bag = choice_from_name<BagMode>(sizes.at("bag").get<std::string>()).value();
   return spec;
+}
+
+/// The last row of a table with bags is PyTorch's padding_idx.
+void add_clicks(Batch& batch, const ClickSpec& spec, int step, int count) {
+  const bool has_bags = spec.bag_size > 0;
+  const Shape ids = has_bags ? Shape{spec.categorical_features, spec.bag_size} : Shape{spec.categorical_features};
+  ClickBatch rows = clicks(step, count, static_cast<int>(spec.dense_features), static_cast<int>(ids.count()),
+                           has_bags ? spec.hash_buckets - 1 : spec.hash_buckets);
+  if (has_bags) empty_bags(rows.categories, step, static_cast<int>(spec.bag_size));
+  if (spec.dense_features > 0) batch.add(tensor_names::dense_features, {spec.dense_features}, rows.numbers);
+  batch.add(tensor_names::categorical_features, ids, rows.categories);
 }
 
 /// What the networks of text have in common.
@@ -427,10 +440,7 @@ Batch GoldenRun::batch(int step) const {
   }
   batch.count = form.batch;
   if (golden_.model->reads() == DataKind::table) {
-    ClickBatch rows = clicks(step, form.batch, static_cast<int>(golden_.clicks.dense_features),
-                             static_cast<int>(golden_.clicks.categorical_features), golden_.clicks.hash_buckets);
-    batch.add(tensor_names::dense_features, {golden_.clicks.dense_features}, rows.numbers);
-    batch.add(tensor_names::categorical_features, {golden_.clicks.categorical_features}, rows.categories);
+    add_clicks(batch, golden_.clicks, step, form.batch);
   } else if (golden_.model->is_text()) {
     TextBatch sentences = text(step, form.batch, form.size, golden_.vocab_size);
     if (golden_.name == "roberta") std::ranges::fill(sentences.token_types, 0);  // it has one

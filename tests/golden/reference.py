@@ -134,6 +134,11 @@ CASES = {case.name: case for case in (
     *(Case(name, 16, 1, 2, {**ADAMW, "lr": lr, "weight_decay": 0.0},
            clicks={"numbers": 13, "categories": 26, "hash_buckets": 1000, "embedding_size": width})
       for name, lr, width in (("wide_deep", 0.01, 9), ("ctr_dnn", 0.01, 10), ("deepfm", 0.01, 9), ("dlrm_dcnv2", 0.001, 8))),
+    # Bags, whose padding is the last of 1001 rows.
+    Case("wide_deep_mean", 16, 1, 2, {**ADAMW, "lr": 0.01, "weight_decay": 0.0}, model="wide_deep",
+         clicks={"numbers": 0, "categories": 6, "hash_buckets": 1001, "embedding_size": 9, "bag_size": 5, "bag": "mean"}),
+    Case("dlrm_dcnv2_bags", 16, 1, 2, {**ADAMW, "lr": 0.001, "weight_decay": 0.0}, model="dlrm_dcnv2",
+         clicks={"numbers": 13, "categories": 26, "hash_buckets": 1001, "embedding_size": 8, "bag_size": 3, "bag": "sum"}),
     Case("nextvlad", 8, 6, 12, {**ADAMW, "lr": 1e-3},
          videos={"expansion": 1, "groups": 4, "clusters": 8, "hidden": 64}),
     Case("attention_cluster", 8, 6, 12, {**ADAMW, "lr": 1e-3}, videos={"heads": 4, "first": 32, "second": 48}),
@@ -266,10 +271,20 @@ def click_batches(case):
         return [get_step(name, step, case.batch * width).reshape(case.batch, width) for step in range(STEPS)]
     labels = [(hashed[:, 0] % np.uint64(case.classes)).astype(np.int32) for hashed in rows("labels", 1)]
     words = [(hashed % np.uint64(case.clicks["hash_buckets"])).astype(np.int32)
-             for hashed in rows("categories", case.clicks["categories"])]
+             for hashed in rows("categories", case.clicks["categories"])] if "bag" not in case.clicks else bag_batches(case)
     width = case.clicks["numbers"]
     numbers = uniform("numbers", STEPS * case.batch * width).reshape(STEPS, case.batch, width)
     return {"labels": labels, "categories": words, "numbers": list(numbers)}
+
+
+def bag_batches(case):
+    """Of each bag the first ids, none to all of them; the others are padding."""
+    bags, size, padding = case.batch * case.clicks["categories"], case.clicks["bag_size"], case.clicks["hash_buckets"] - 1
+    ids = [get_step("categories", step, bags * size).reshape(bags, size) % np.uint64(padding) for step in range(STEPS)]
+    counts = [get_step("bag_counts", step, bags) % np.uint64(size + 1) for step in range(STEPS)]
+    places = np.arange(size, dtype=np.uint64)[None, :]
+    return [np.where(places < count[:, None], one, np.uint64(padding)).astype(np.int32).reshape(case.batch, -1, size)
+            for one, count in zip(ids, counts)]
 
 
 def video_batches(case):
@@ -431,7 +446,7 @@ def build(case, dtype):
     """The model in training mode without dropout, weights by hash (running statistics as they start)."""
     if case.clicks:
         import click_network
-        model = click_network.NETWORKS[case.name](**case.clicks)
+        model = click_network.NETWORKS[case.network](**{key: size for key, size in case.clicks.items() if key != "bag_size"})
     elif case.videos:
         import attention_cluster
         import attention_lstm

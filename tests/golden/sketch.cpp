@@ -182,6 +182,15 @@ ClickBatch clicks(int step, int batch, int numbers, int categories, std::int64_t
   return result;
 }
 
+void empty_bags(std::vector<std::int32_t>& ids, int step, int bag_size) {
+  const Hash count_hash("bag_counts");
+  const auto size = static_cast<std::size_t>(bag_size), bags = ids.size() / size;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::uint64_t count = count_hash(static_cast<std::uint64_t>(step) * bags + i / size) % (size + 1);
+    if (i % size >= count) ids[i] = -1;
+  }
+}
+
 VideoBatch videos(int step, int batch, int frames, int classes) {
   const auto first = static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(batch);
   const auto features = [&](const char* name, std::int64_t width) {

@@ -70,6 +70,8 @@ struct ClickBatch {
   std::vector<std::int32_t> categories;  // [batch, categories], below hash_buckets
 };
 ClickBatch clicks(int step, int batch, int numbers, int categories, std::int64_t hash_buckets);
+/// Leaves none to all of the first ids of each bag [bag_size] of batch `step`; -1 after them.
+void empty_bags(std::vector<std::int32_t>& ids, int step, int bag_size);
 
 struct VideoBatch {
   std::vector<float> rgb, audio;     // [batch, frames, features], in [-2, 2)

@@ -2,10 +2,6 @@
 
 #include "core/base/errors.h"
 #include "core/base/hash.h"
-#include "core/data/dataset.h"
-#include "core/io/atomic_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -20,13 +16,6 @@ constexpr int features = criteo_dense_features + criteo_categorical_features;
 /// PaddleRec's cont_min and cont_diff.
 constexpr std::array<float, criteo_dense_features> smallest{0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 constexpr std::array<float, criteo_dense_features> ranges{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50};
-
-template <typename... Args>
-[[noreturn]] void reject(const LinePlace& place, fmt::format_string<Args...> format, Args&&... args) {
-  throw BadSample(fmt::format("{}:{}: {}", place.file, place.line, fmt::format(format, std::forward<Args>(args)...)));
-}
-
-std::string shown_field(std::string_view field) { return quoted_name(field.substr(0, 40)); }
 
 /// Iterates over a line's fields.
 class Fields {
@@ -58,7 +47,7 @@ float scaled_number(std::string_view field, int index, const LinePlace& place) {
   const char* end = field.data() + field.size();
   const auto [stop, error] = std::from_chars(field.data(), end, value);
   if (error != std::errc() || stop != end) {
-    reject(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, shown_field(field));
+    reject_line(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, show_field(field));
   }
   const auto at = static_cast<std::size_t>(index);
   return (static_cast<float>(value) - smallest[at]) / ranges[at];
@@ -84,11 +73,6 @@ struct WordHash {
   }
 };
 
-std::int32_t find_row(int feature, std::uint64_t hash, std::int64_t hash_buckets) {
-  const std::uint64_t mixed = mixed64(hash + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
-  return static_cast<std::int32_t>(mixed % static_cast<std::uint64_t>(hash_buckets));
-}
-
 std::ptrdiff_t count_fields(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
 
 void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
@@ -101,14 +85,19 @@ void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_bucke
     WordHash hash;
     const std::string_view word = rest.next([&](char c) { hash.add(c); });
     if (word.size() > longest_word || !hash.has_digits_alone) {
-      reject(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
-             longest_word, shown_field(word));
+      reject_line(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
+                  longest_word, show_field(word));
     }
     ids[static_cast<std::size_t>(i)] = find_row(i, hash.value, hash_buckets);
   }
 }
 
 }  // namespace
+
+std::int32_t find_row(int feature, std::uint64_t hash, std::int64_t hash_buckets) {
+  const std::uint64_t mixed = mixed64(hash + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
+  return static_cast<std::int32_t>(mixed % static_cast<std::uint64_t>(hash_buckets));
+}
 
 std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets) {
   WordHash hash;
@@ -120,12 +109,12 @@ std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_b
 std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
                                std::span<float> numbers, std::span<std::int32_t> ids) {
   if (const auto found = count_fields(line); found != 1 + features) {
-    reject(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}", 1 + features,
-           criteo_dense_features, criteo_categorical_features, found);
+    reject_line(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}",
+                1 + features, criteo_dense_features, criteo_categorical_features, found);
   }
   Fields rest(line);
   const std::string_view label = rest.next();
-  if (label != "0" && label != "1") reject(place, "label: expected 0 or 1, got {}", shown_field(label));
+  if (label != "0" && label != "1") reject_line(place, "label: expected 0 or 1, got {}", show_field(label));
   read_features(rest, place, hash_buckets, numbers, ids);
   return label == "1" ? 1 : 0;
 }

@@ -1,8 +1,12 @@
 #include "core/data/table/line_index.h"
 
+#include "core/io/atomic_file.h"
+
 #include <algorithm>
 
 namespace ptrain {
+
+std::string show_field(std::string_view field) { return quoted_name(field.substr(0, 40)); }
 
 LineIndex::LineIndex(std::string_view text) : text_(text) {
   for (std::size_t begin = 0; begin < text.size(); ++size_) {

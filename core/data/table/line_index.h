@@ -1,11 +1,32 @@
-// The starts of the lines of a large text file: every sixteenth is stored, half a byte per line.
+// The starts of the lines of a large text file: every sixteenth is stored, half a byte per line. And the errors of
+// lines.
 #pragma once
 
+#include "core/data/dataset.h"
+
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace ptrain {
+
+/// The place of a line, for messages.
+struct LinePlace {
+  const std::string& file;
+  std::int64_t line;  // from 1
+};
+
+/// Throws BadSample, whose message begins with the place.
+template <typename... Args>
+[[noreturn]] void reject_line(const LinePlace& place, fmt::format_string<Args...> format, Args&&... args) {
+  throw BadSample(fmt::format("{}:{}: {}", place.file, place.line, fmt::format(format, std::forward<Args>(args)...)));
+}
+
+/// The start of a field, quoted, for a message.
+std::string show_field(std::string_view field);
 
 class LineIndex {
  public:

@@ -1,53 +1,84 @@
 // Synthetic, learnable clicks: the words of some features and one number raise or lower the odds.
 #include "core/data/synthetic.h"
 #include "core/data/table/criteo_line.h"
+#include "core/data/table/slots_line.h"
 #include "core/data/tensor_names.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ptrain {
 namespace {
 
-/// In each of the first features a word, one of `words`, changes the odds by a weight drawn for the word.
+/// In each of the first features a word, one of `words`, changes the odds by a weight drawn for the word. A feature has
+/// one word, or a bag of none up to bag_size, whose weights add up.
 class SyntheticClicks final : public SyntheticDataset {
  public:
   SyntheticClicks(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_ = click_info(settings);
+    most_words_ = static_cast<std::size_t>(std::max(1, info_.bag_size));
+    first_word_ = std::max<std::uint64_t>(16, static_cast<std::uint64_t>(info_.dense_features));
+    first_count_ = first_word_ + count_ids(info_);
+    label_at_ = first_count_ + static_cast<std::uint64_t>(info_.bag_size > 0 ? info_.categorical_features : 0);
+    if (info_.bag_size > 0) weight_scale_ = std::sqrt(2 / static_cast<float>(info_.bag_size));
   }
 
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const RandomStream stream = sample_stream(index);
-    const auto numbers = out.at<float>(tensor_names::dense_features);
+    if (info_.dense_features > 0) {
+      const auto numbers = out.at<float>(tensor_names::dense_features);
+      for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = stream.uniform(i);
+    }
     const auto categories = out.at<std::int32_t>(tensor_names::categorical_features);
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = stream.uniform(i);
-    for (int i = 0; i < criteo_categorical_features; ++i) {
-      categories[static_cast<std::size_t>(i)] =
-          category_id(i, fmt::format("{:08x}", draw_category(stream, i)), info_.hash_buckets);
+    std::ranges::fill(categories, -1);
+    for (int i = 0; i < info_.categorical_features; ++i) {
+      for (int k = 0; k < draw_count(stream, i); ++k) {
+        categories[place_word(i, k)] =
+            category_id(i, fmt::format("{:08x}", draw_category(stream, i, k)), info_.hash_buckets);
+      }
     }
     out.set<std::int32_t>(tensor_names::labels, label(index));
   }
 
   std::int32_t label(std::int64_t index) const override {
     const RandomStream stream = sample_stream(index);
-    float odds = 2 * stream.uniform(0) - 1;
-    for (int i = 0; i < telling_features; ++i) odds += hidden_weight(i, draw_category(stream, i));
+    float odds = info_.dense_features > 0 ? 2 * stream.uniform(0) - 1 : 0;
+    for (int i = 0; i < std::min(telling_features, info_.categorical_features); ++i) {
+      for (int k = 0; k < draw_count(stream, i); ++k) {
+        odds += weight_scale_ * hidden_weight(i, draw_category(stream, i, k));
+      }
+    }
     const float probability = 1 / (1 + std::exp(-odds));
-    return stream.uniform(first_word + criteo_categorical_features) < probability ? 1 : 0;
+    return stream.uniform(label_at_) < probability ? 1 : 0;
   }
 
  private:
   static constexpr std::uint32_t words = 20;  // per feature
-  static constexpr std::uint64_t first_word = 16;
   static constexpr int telling_features = 6;
 
-  static std::uint32_t draw_category(const RandomStream& stream, int feature) {
-    const std::uint64_t bits = stream.bits(first_word + static_cast<std::uint64_t>(feature));
-    return static_cast<std::uint32_t>(bits * words >> 32);
+  static std::uint32_t draw_below(const RandomStream& stream, std::uint64_t at, std::uint32_t end) {
+    const std::uint64_t bits = stream.bits(at);
+    return static_cast<std::uint32_t>(bits * end >> 32);
+  }
+  int draw_count(const RandomStream& stream, int feature) const {
+    if (info_.bag_size == 0) return 1;
+    const auto end = static_cast<std::uint32_t>(info_.bag_size + 1);
+    return static_cast<int>(draw_below(stream, first_count_ + static_cast<std::uint64_t>(feature), end));
+  }
+  std::size_t place_word(int feature, int place) const {
+    return static_cast<std::size_t>(feature) * most_words_ + static_cast<std::size_t>(place);
+  }
+  std::uint32_t draw_category(const RandomStream& stream, int feature, int place) const {
+    return draw_below(stream, first_word_ + place_word(feature, place), words);
   }
   /// The same in both splits; uniform in [-2, 2).
   float hidden_weight(int feature, std::uint32_t word) const {
     return 4 * common_stream().uniform(static_cast<std::uint64_t>(feature) * words + word) - 2;
   }
+
+  std::size_t most_words_;                             // of a feature
+  std::uint64_t first_word_, first_count_, label_at_;  // in a sample's random numbers
+  float weight_scale_ = 1;
 };
 
 }  // namespace

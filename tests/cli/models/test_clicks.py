@@ -1,8 +1,8 @@
-"""Clicks in Criteo's form: training, what it reports, and what is refused in one line."""
+"""Clicks in Criteo's form and with bags of keys: training, what it reports, and what is refused in one line."""
 import json
 import unittest
 
-from data_files import write_criteo
+from data_files import write_criteo, write_slots
 from program import ROOT, ProgramTest, get_figures, run
 
 CLICKS = """\
@@ -137,7 +137,7 @@ class Clicks(ProgramTest):
 
     def test_what_takes_whole_tables_is_refused(self):
         for override, key in (("train.optimizer.name=lamb", "train.optimizer.name"), ("train.accumulate_steps=2", "train.accumulate_steps"), ("train.ema_decay=0.9", "train.ema_decay"),
-                              ("model.classes=3", "model.classes"), ("data.source=idx", "criteo or synthetic"),
+                              ("model.classes=3", "model.classes"), ("data.source=idx", "criteo|slots|synthetic"),
                               ("train.mixup=0.2", "reads tables"), ("model.hash_buckets=0", "model.hash_buckets")):
             with self.subTest(override):
                 self.assert_one_line_error(run("validate", self.config, "-o", override), 2, key)
@@ -182,6 +182,97 @@ class Clicks(ProgramTest):
         trained = self.train("recipe", "-o", "train.steps=3", "-o", "model.hash_buckets=1000")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.assertEqual(self.report("recipe")["evaluation"]["eval_samples"], 500)
+
+
+SLOTS = """\
+model: {{name: WideDeep, hash_buckets: 5000}}
+data: {{source: slots, path: {data}, train_file: train.txt.gz, dev_file: dev.txt, slots: 5, bag_size: 3, batch_size: 64, workers: 1}}
+train: {{steps: 250, optimizer: {{name: adamw, lr: 2.0e-3, weight_decay: 0}}, schedule: {{name: constant}}, log_every_steps: 1}}
+eval: {{every_epochs: 1}}
+flags: {{cudnn_exhaustive_search: false}}
+threads: 1
+"""
+
+
+def area_under_curve(told):
+    """Of pairs of a label and a score."""
+    clicks, others = ([score for label, score in told if label == wanted] for wanted in (1, 0))
+    return sum((a > b) + (a == b) / 2 for a in clicks for b in others) / len(clicks) / len(others)
+
+
+class Slots(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        write_slots(self.folder / "train.txt.gz", "train", 8000)
+        self.told = write_slots(self.folder / "dev.txt", "dev", 1000)
+        self.config.write_text(SLOTS.format(data=self.folder))
+
+    def test_bags_are_learned_nearly_to_the_optimum(self):
+        best = area_under_curve(self.told)
+        self.assertGreater(best, 0.8)
+        for model, bag in (("wide_deep", "sum"), ("wide_deep", "mean"), ("dlrm_dcnv2", "sum")):
+            with self.subTest(model=model, bag=bag):
+                name = f"{model}-{bag}"
+                trained = self.train(name, "-o", f"model.name={model}", "-o", f"model.bag={bag}")
+                self.assertEqual(trained.returncode, 0, trained.stderr)
+                learnt = get_figures(self.report(name))["auc"]
+                self.assertGreater(learnt, best - (0.03 if bag == "sum" else 0.06))
+                self.assertLess(learnt, best + 0.02, "no model ranks better than the true odds")
+
+    def test_a_trained_one_is_exported_and_answers(self):
+        self.assertEqual(self.train("own", "-o", "train.steps=125").returncode, 0)
+        model, clicks = self.folder / "copy", self.folder / "dev.txt"
+        self.assertEqual(run("export", self.folder / "own", "--out", model).returncode, 0)
+
+        def infer(*inputs, **options):
+            return run("infer", model, *inputs, "--progress", "none", "--format", "jsonl", **options)
+
+        labelled = infer(clicks, "--report", self.folder / "report.json")
+        self.assertEqual(labelled.returncode, 0, labelled.stderr)
+        answers = [json.loads(line) for line in labelled.stdout.splitlines()]
+        accuracy = get_figures(json.loads((self.folder / "report.json").read_text()))
+        self.assertAlmostEqual(accuracy["auc"], get_figures(self.report("own"))["auc"], places=6)
+        bare = "".join(line.partition(" ")[2] + "\n" for line in clicks.read_text().splitlines() if " " in line)
+        asked = infer("-", input=bare)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        unlabelled = [json.loads(line) for line in asked.stdout.splitlines()]
+        self.assertNotIn("truth", unlabelled[0])
+        with_keys = [answer for answer, line in zip(answers, clicks.read_text().splitlines()) if " " in line]
+        self.assertEqual([one["classes"] for one in unlabelled], [one["classes"] for one in with_keys])
+        self.assert_one_line_error(infer("-", input="1 9:shoes\n"), 1, "standard input:1: expected a slot from 1 to 5 (data.slots)")
+        timed = run("bench", "infer", model, "--scenario", "offline", "--seconds", "0.2")
+        self.assertEqual(timed.returncode, 0, timed.stderr)
+
+    def test_lines_may_have_numbers(self):
+        for name in ("train.txt.gz", "dev.txt"):
+            write_slots(self.folder / name, name, 200, numbers=2)
+        trained = self.train("numbers", "-o", "train.steps=3", "-o", "data.dense_features=2")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        self.assert_one_line_error(self.train("none", "-o", "train.steps=3"), 1, "train.txt.gz:1: expected SLOT:KEY, got \"0.")
+        self.assert_one_line_error(self.train("three", "-o", "train.steps=3", "-o", "data.dense_features=3"), 1,
+                                   "train.txt.gz:1: number 3 of 3 (data.dense_features): expected a finite number")
+
+    def test_bad_lines_are_passed_over_or_named(self):
+        lines = (self.folder / "dev.txt").read_text().splitlines()
+        lines[6] = "1 1:a 1:b 1:c 1:d"
+        (self.folder / "train.txt").write_text("\n".join(lines) + "\n")
+        whole_epoch = ("-o", "data.train_file=train.txt", "-o", "train.steps=16", "-o", "data.drop_last=false", "-o", "eval.every_epochs=0")
+        passed = self.train("passed", *whole_epoch)
+        self.assertEqual(passed.returncode, 0, passed.stderr)
+        self.assertEqual(self.report("passed")["progress"]["bad_samples"], 1)
+        strict = self.train("strict", *whole_epoch, "-o", "data.max_bad_samples=0")
+        self.assert_one_line_error(strict, 1, "train.txt:7: slot 1: has more than 3 keys (data.bag_size)")
+        (self.folder / "train.txt").write_text("")
+        self.assert_one_line_error(self.train("empty", *whole_epoch), 1, "train.txt: has no lines")
+        self.assert_one_line_error(self.train("none", "-o", "data.slots=0"), 2, "data.slots: expected 1 or more")
+
+    def test_the_recipe_reads_such_files(self):
+        text = (ROOT / "configs/recipes/slots_dlrm.yaml").read_text()
+        for name in ("train.txt", "dev.txt"):
+            write_slots(self.folder / name, name, 100, numbers=13)
+        self.config.write_text(text.replace("path: data/slots", f"path: {self.folder}"))
+        trained = self.train("recipe", "-o", "train.steps=2", "-o", "data.batch_size=32", "-o", "model.hash_buckets=1000")
+        self.assertEqual(trained.returncode, 0, trained.stderr)
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ TEST_F(SourceRows, GiveEveryFormOfSamplesThatModelsRead) {
 }
 
 TEST_F(SourceRows, BeginTheHelpOfKeysThatOnlySomeRead) {
-  EXPECT_TRUE(
-      catalogs_.find_key("data.dev_file")
-          ->help.starts_with("coco, voc, text_boxes, text_images, tsv, text, chat, sessions, parallel and criteo: "))
+  EXPECT_TRUE(catalogs_.find_key("data.dev_file")
+                  ->help.starts_with(
+                      "coco, voc, text_boxes, text_images, tsv, text, chat, sessions, parallel, criteo and slots: "))
       << catalogs_.find_key("data.dev_file")->help;
   EXPECT_TRUE(catalogs_.find_key("data.first_label")->help.starts_with("webdataset and tfrecord: "));
   EXPECT_TRUE(catalogs_.find_key("data.columns.text")->help.starts_with("tsv: "));

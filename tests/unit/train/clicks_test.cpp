@@ -26,6 +26,32 @@ TEST(Clicks, AreLearned) {
   EXPECT_EQ(last.evaluation.eval_samples, 1024);
 }
 
+/// Bags of none to four words; an AUC of 0.5 is chance.
+Config bags_config(std::string_view model = "wide_deep", BagMode bag = BagMode::sum) {
+  Config config = clicks_config();
+  config.model.entry = find_model(model);
+  config.model.bag = bag;
+  config.data.slots = 8;
+  config.data.bag_size = 4;
+  return config;
+}
+
+TEST(Clicks, OfBagsAreLearned) {
+  for (const BagMode bag : {BagMode::sum, BagMode::mean}) {
+    for (const char* model : {"wide_deep", "ctr_dnn", "deepfm", "dlrm_dcnv2"}) {
+      for (const std::int64_t dense_features : {0, 2}) {
+        SCOPED_TRACE(fmt::format("{}, {}, {} dense features", model, enum_name(bag), dense_features));
+        Config config = bags_config(model, bag);
+        config.data.dense_features = dense_features;
+        config.data.synthetic_samples = 4096;
+        config.train.steps = 256;
+        config.eval.every_epochs = 1;
+        EXPECT_GT(get_value(train(config).result.evaluations.back(), "auc"), 0.7);
+      }
+    }
+  }
+}
+
 TEST(Clicks, ContinueBitForBit) { expect_resumes_exactly(clicks_config(), 3, 10); }  // across the end of an epoch of 8
 
 TEST(Clicks, ContinueBitForBitWithAScalerThatSkipsSteps) {
@@ -83,6 +109,32 @@ TEST(Clicks, OfAnIncompleteBatchTouchNoOtherRow) {
   const std::set<std::size_t> changed = changed_rows(one.state.at(name), three.state.at(name), 9);
   EXPECT_GT(changed.size(), 50u);
   EXPECT_FALSE(changed.contains(0)) << "no sample has row 0";
+}
+
+/// Ids that are none, of which some bags have nothing else, and rows without a sample.
+TEST(Clicks, OfBagsTouchTheRowsThatTheyReadAndNoOthers) {
+  Config config = bags_config();
+  config.model.hash_buckets = 100'000;
+  config.data.synthetic_samples = 5;
+  config.data.drop_last = false;
+  config.train.optimizer.weight_decay = 0.1;
+  const std::string name = std::string(flat::table) + "deep.words.weight";
+  config.train.steps = 1;
+  const Outcome one = train_and_save(config);
+  config.train.steps = 3;
+  const Outcome three = train_and_save(config);
+  std::set<std::size_t> read;
+  const auto data = open_dataset(data_settings(config), Split::train);
+  Batch sample(data->tensors({}), 1);
+  const auto ids = sample.values<std::int32_t>(tensor_names::categorical_features);
+  Scratch scratch;
+  for (std::int64_t i = 0; i < data->size(); ++i) {
+    data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));
+    for (const std::int32_t id : ids) {
+      if (id >= 0) read.insert(static_cast<std::size_t>(id));
+    }
+  }
+  EXPECT_EQ(changed_rows(one.state.at(name), three.state.at(name), 9), read);
 }
 
 }  // namespace

@@ -50,6 +50,18 @@ TEST(DividedTables, TrainTheSameBitsOnAnyNumberOfRanks) {
   for (const char* model : {"wide_deep", "dlrm_dcnv2"}) expect_same_divided(divided_config(model), {1, 2, 4});
 }
 
+TEST(DividedTables, TrainTheSameBitsWithBags) {
+  for (const char* model : {"wide_deep", "dlrm_dcnv2"}) {
+    for (const BagMode bag : {BagMode::sum, BagMode::mean}) {
+      Config config = divided_config(model);
+      config.model.bag = bag;
+      config.data.slots = 7;
+      config.data.bag_size = 4;
+      expect_same_divided(config, {1, 2, 4});
+    }
+  }
+}
+
 TEST(DividedTables, TrainTheSameBitsWithEveryOptimizerOfRows) {
   Config config = divided_config();
   config.train.optimizer.momentum = 0.9;
