@@ -26,20 +26,30 @@ class BothOptimizers:
             part.zero_grad(set_to_none=set_to_none)
 
 
+def make_bags(options):
+    """Words [batch, categories, bag_size], padded with the row after the last."""
+    words = torch.randint(options.rows, (options.batch, CATEGORIES, options.bag_size))
+    counts = torch.randint(options.bag_size + 1, (options.batch, CATEGORIES, 1))
+    return words.masked_fill(torch.arange(options.bag_size) >= counts, options.rows)
+
+
 def main():
     options = peer_common.parse_options(
         __doc__.splitlines()[0], batch=(512, "clicks per step"), rows=(1000001, "rows of the tables"),
         width=(9, "numbers a word is looked up as"), lr=(1e-3, "learning rate"),
-        model=("wide_deep", "one of " + ", ".join(click_network.NETWORKS)))
+        model=("wide_deep", "one of " + ", ".join(click_network.NETWORKS)),
+        bag_size=(0, "most words of a feature, none to all of which each has; 0: one word each"),
+        bag=("sum", "sum or mean of a bag's rows"))
     peer_common.prepare(options)
 
     def build():
         network = click_network.NETWORKS[options.model]
-        model = network(NUMBERS, CATEGORIES, options.rows, options.width).train()
+        bag = options.bag if options.bag_size else None
+        model = network(NUMBERS, CATEGORIES, options.rows + (1 if bag else 0), options.width, bag).train()
         for table in model.TABLES:
             model.get_submodule(table.removesuffix(".weight")).sparse = True
         numbers = torch.randn(options.batch, NUMBERS)
-        words = torch.randint(options.rows, (options.batch, CATEGORIES))
+        words = make_bags(options) if bag else torch.randint(options.rows, (options.batch, CATEGORIES))
         labels = torch.randint(2, (options.batch,)).float()
         run = peer_common.compiled(options, model)
 

@@ -115,6 +115,13 @@ def clicks(name, title, width, batch, steps):
                 ["click_peer.py", "--model", name, "--rows", rows, "--width", width, "--batch", batch], 20)
 
 
+def bags(name, title, width, batch, steps, size):
+    """Multi-hot clicks; synthetic ones have few words, whose rows are in the caches of either."""
+    case = clicks(name, f"{title}, bags of up to {size}", width, batch, steps)
+    return dataclasses.replace(case, name=f"{name}_bags", peer=[*case.peer, "--bag-size", size],
+                               keys={**case.keys, "data.slots": 26, "data.bag_size": size, "data.dense_features": 13})
+
+
 def zoo(name, title, peer, batch=16, steps=5, keys=None):
     """A network of the zoo at 224 px; `peer` is its name in torchvision or timm."""
     return Case(name, f"{title}, 224 px, batch {batch}", steps,
@@ -178,6 +185,7 @@ CASES = {
         clicks("ctr_dnn", "CTR-DNN", 10, 512, 200),
         clicks("deepfm", "DeepFM", 9, 512, 200),
         clicks("dlrm_dcnv2", "DLRM-DCNv2", 64, 512, 30),
+        bags("dlrm_dcnv2", "DLRM-DCNv2", 64, 512, 30, 10),
     ],
     "cuda": [
         resnet(224, 256, 40, 12),

@@ -4,6 +4,7 @@ import unittest
 
 from data_files import write_criteo, write_slots
 from program import ROOT, ProgramTest, get_figures, run
+from test_serve import Server
 
 CLICKS = """\
 model: {{name: WideDeep, hash_buckets: 5000}}
@@ -242,6 +243,23 @@ class Slots(ProgramTest):
         self.assert_one_line_error(infer("-", input="1 9:shoes\n"), 1, "standard input:1: expected a slot from 1 to 5 (data.slots)")
         timed = run("bench", "infer", model, "--scenario", "offline", "--seconds", "0.2")
         self.assertEqual(timed.returncode, 0, timed.stderr)
+
+    def test_a_served_one_takes_bags_that_are_padded(self):
+        self.assertEqual(self.train("own", "-o", "train.steps=3").returncode, 0)
+        server = Server(self.folder / "own")
+        self.addCleanup(server.kill)
+
+        def ask(ids):
+            return server.infer([{"name": "categorical_features", "datatype": "INT64", "shape": [1, 5, 3], "data": ids}])
+
+        status, served = ask([-1] * 15)
+        self.assertEqual(status, 200, served)
+        asked = run("infer", self.folder / "own", "-", "--progress", "none", "--format", "jsonl", input="0\n")
+        classes = sorted(json.loads(asked.stdout)["classes"], key=lambda one: one["index"])
+        self.assertEqual(served["outputs"][1]["data"], [one["probability"] for one in classes])
+        self.assertEqual(ask([-1] * 14 + [-2]),
+                         (400, {"error": "categorical_features: value -2 at [0, 4, 2]: expected -1 to 4999"}))
+        self.assertEqual(ask([-1] * 14 + [5000])[0], 400)
 
     def test_lines_may_have_numbers(self):
         for name in ("train.txt.gz", "dev.txt"):
