@@ -230,7 +230,8 @@ struct TrainConfig {
   double mixup = 0.0;               // alpha of Beta(alpha, alpha) for the mixing weights; 0: off
   double cutmix = 0.0;              // likewise, for the area of the pasted rectangle
   double ema_decay = 0.0;           // decay of the weights' moving average for evaluation and export; 0: off
-  double clip_norm = 0.0;           // global gradient norm; 0: no clipping
+  std::int64_t average_checkpoints = 0;  // last checkpoints whose mean is evaluated and exported in the end; 0: off
+  double clip_norm = 0.0;                // global gradient norm; 0: no clipping
   Tristate early_updates = Tristate::automatic;
   Recompute recompute = Recompute::none;
   std::int64_t accumulate_steps = 1;

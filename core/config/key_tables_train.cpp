@@ -318,6 +318,9 @@ std::vector<Key> method_keys() {
                 "decay of the exponential moving average of the weights, used for evaluation and export; 0: off")
           .at_least(0)
           .below(1),
+      train_key("average_checkpoints", &TrainConfig::average_checkpoints,
+                "number of last checkpoints whose mean weights are evaluated and exported at the end; 0: off")
+          .between(0, 1'000'000),
       train_key("patience", &TrainConfig::patience,
                 "early stopping: evaluations without improvement of output.keep_best before training ends; 0: off")
           .between(0, 1'000'000),

@@ -62,6 +62,12 @@ void Variables::write(std::string_view name, const void* host, std::size_t bytes
   memory_.copy_to_device(entry.data, host, bytes);
 }
 
+void Variables::write_part(std::string_view name, std::size_t begin, std::span<const std::byte> part) {
+  const Entry& entry = at(name);
+  invariant(begin + part.size() <= entry.desc.bytes(), "more than a variable is written");
+  memory_.copy_to_device(entry.data + begin, part.data(), part.size());
+}
+
 void Variables::read(std::string_view name, void* host, std::size_t bytes) const {
   const Entry& entry = at(name);
   invariant(bytes == entry.desc.bytes(), "a variable is read with the wrong size");

@@ -6,6 +6,7 @@
 #include "core/graph/graph.h"
 
 #include <map>
+#include <span>
 #include <string>
 
 namespace ptrain {
@@ -35,6 +36,8 @@ class Variables {
   std::size_t bytes() const;
 
   void write(std::string_view name, const void* host, std::size_t bytes);
+  /// Writes a part of a variable, from its byte `begin` on.
+  void write_part(std::string_view name, std::size_t begin, std::span<const std::byte> part);
   void read(std::string_view name, void* host, std::size_t bytes) const;
   /// A variable's bytes: in place if the host can read them, else a copy in `storage`.
   std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;

@@ -50,7 +50,10 @@ void Trainer::compile(OutputUse use) {
   const InterruptibleWork interruptible;
   const TrainingPlanOptions& options = plans_.options();
   counts_ = count_steps(config_.train, options.phases, options.loader, training_data_, use);
-  if (use == OutputUse::training) note_idle_schedule();
+  if (use == OutputUse::training) {
+    note_idle_schedule();
+    note_few_checkpoints();
+  }
   plans_.compile(training_data_, evaluation_data_);
   flush_notes();
 }
@@ -98,6 +101,16 @@ void Trainer::note_idle_schedule() const {
   }
 }
 
+void Trainer::note_few_checkpoints() const {
+  const std::int64_t averaged = config_.train.average_checkpoints, every = config_.output.checkpoint_every_steps;
+  if (averaged < 2) return;
+  const std::int64_t written = (counts_.total_steps + every - 1) / every;
+  if (written >= averaged) return;
+  observer_.on_note(fmt::format(
+      "train.average_checkpoints: {}, but the training writes {}: {} in steps of output.checkpoint_every_steps {}",
+      averaged, counted(written, "checkpoint"), counts_.total_steps, every));
+}
+
 void Trainer::train() {
   const SignalGuard signals;
   LoaderOptions options = plans_.options().loader;
@@ -121,11 +134,14 @@ void Trainer::finish_training() {
   const bool trained = start_.first_step < done;
   if (!outcome_.ended_early.empty()) observer_.on_note(outcome_.ended_early);
   if (trained && config_.output.save) write_checkpoint(done);
-  const bool evaluated = evaluator_ && !evaluator_->results().empty() && evaluator_->results().back().step == done;
+  const bool averages = config_.train.average_checkpoints > 0;
+  if (averages) checkpoints_.average(plans_.variables(), start_.first_step, done, observer_);
+  const bool evaluated =
+      !averages && evaluator_ && !evaluator_->results().empty() && evaluator_->results().back().step == done;
   if (evaluates() && !evaluated) {
     const BestModel::State before = best_.state();
     evaluate_and_keep_best();
-    if (trained && config_.output.save && best_.state() != before) write_checkpoint(done);
+    if (trained && config_.output.save && best_.state() != before) checkpoints_.update_last(training_state(done));
   }
   if (ok() && ranks_.signal() != 0) interrupted(done);
   if (ok()) write_predictions();
@@ -300,10 +316,17 @@ EvalResult Trainer::evaluate_now() {
   return result;
 }
 
+TrainingState Trainer::training_state(std::int64_t step) const {
+  return {step,
+          counts_.position(step).epoch,
+          start_.first_loss.value_or(0.0),
+          seconds_of_training(),
+          best_.state(),
+          target_ && target_->seconds ? target_ : std::nullopt};
+}
+
 void Trainer::write_checkpoint(std::int64_t step) {
-  checkpoints_.write(plans_.variables(),
-                     {step, counts_.position(step).epoch, start_.first_loss.value_or(0.0), seconds_of_training(),
-                      best_.state(), target_ && target_->seconds ? target_ : std::nullopt});
+  checkpoints_.write(plans_.variables(), training_state(step));
   observer_.on_detail(fmt::format("checkpoint: {}", checkpoints_.last()));
 }
 

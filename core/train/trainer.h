@@ -41,7 +41,8 @@ class Trainer {
   EvalResult evaluate_now();
   /// Writes the last evaluation's predictions to output.dir, if output.predictions is set; every rank calls it.
   void write_predictions();
-  /// On rank 0, writes to `folder` the weights (their moving average, if there is one) under the model's public names,
+  /// On rank 0, writes to `folder` the weights (their moving average, if there is one; after train() with
+  /// train.average_checkpoints the mean of checkpoints) under the model's public names,
   /// and the other files for deployment (model_artifact.h). Every rank calls it.
   void export_model(const std::filesystem::path& folder);
 
@@ -60,6 +61,8 @@ class Trainer {
   /// The metric that `key` names. Throws Error{usage} if the task has none of that name.
   const MetricInfo& metric_named(const std::string& name, const std::string& key) const;
   void note_idle_schedule() const;
+  /// Where fewer checkpoints are to be written than averaged.
+  void note_few_checkpoints() const;
   void begin_target(const std::string& metric);
   void announce_stage(std::int64_t step);
   void record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank);
@@ -75,6 +78,7 @@ class Trainer {
   void reach_target(const EvalResult& result);
   /// Seconds of steps and evaluations, including earlier runs that this one continues.
   double seconds_of_training() const { return start_.earlier_seconds + training_clock_.seconds(); }
+  TrainingState training_state(std::int64_t step) const;
   void write_checkpoint(std::int64_t step);
   /// On rank 0, calls `write` while the variables have whole tables; every rank calls it.
   void write_model(const char* action, const std::function<void()>& write);

@@ -210,7 +210,26 @@ void check_task(const LoadedConfig& loaded, const Catalogs& catalogs, const Reje
          config.data.source);
 }
 
+/// The checkpoints that are averaged must be written and kept.
+void check_averaging(const Config& config, const Rejection& reject) {
+  constexpr const char* key = "train.average_checkpoints";
+  const std::int64_t averaged = config.train.average_checkpoints;
+  if (averaged == 0) return;
+  if (config.train.ema_decay > 0) {
+    reject(key, "and train.ema_decay both average weights: expected one of them to be 0");
+  }
+  if (!config.output.save) reject(key, "needs output.save: the last checkpoint is one of those that are averaged");
+  if (averaged > 1 && config.output.checkpoint_every_steps == 0) {
+    reject(key, "needs output.checkpoint_every_steps, without which only the last checkpoint is written");
+  }
+  if (config.output.keep_checkpoints < averaged) {
+    reject("output.keep_checkpoints", "expected at least {}, got {}: so many are averaged by {}", averaged,
+           config.output.keep_checkpoints, key);
+  }
+}
+
 void check_run(const Config& config, const Rejection& reject) {
+  check_averaging(config, reject);
   if (config.output.keep_best != no_metric && !config.eval.any()) {
     reject("output.keep_best", "needs evaluations, which eval.every_epochs 0 disables");
   }

@@ -1,13 +1,18 @@
 #include "core/train/state/checkpoints.h"
 
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
+#include "core/io/atomic_file.h"
 #include "core/io/checkpoint.h"
+#include "core/runtime/weights.h"
 #include "core/train/state/snapshot.h"
 #include "core/train/state/whole_tables.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace ptrain {
 namespace {
@@ -58,6 +63,12 @@ LatestCheckpoint checkpoint_to_resume(const std::string& resume, const std::stri
   LatestCheckpoint named;
   named.checkpoint = load_checkpoint(resume);
   return named;
+}
+
+std::vector<std::uint64_t> list_newest_first(const std::string& folder) {
+  std::vector<std::uint64_t> steps = list_checkpoints(folder);
+  std::ranges::reverse(steps);
+  return steps;
 }
 
 }  // namespace
@@ -138,13 +149,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   return start;
 }
 
-void Checkpoints::write(Variables& variables, const TrainingState& state) {
-  ranks_.require_equal_parameters(variables, state.step);
-  WholeTables tables(model_, variables, ranks_);
-  tables.gather();
-  const WholeState sharded = gather_shards(variables, ranks_, make_shard(config_.dist, ranks_));
-  if (!ranks_.is_main()) return;
-  const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
+CheckpointInfo Checkpoints::describe(const TrainingState& state) const {
   CheckpointInfo info;
   info.step = static_cast<std::uint64_t>(state.step);
   info.epoch = static_cast<std::uint64_t>(state.epoch);
@@ -160,8 +165,89 @@ void Checkpoints::write(Variables& variables, const TrainingState& state) {
   // Without a target, equal runs write equal checkpoints.
   if (config_.train.target > 0) info.state["seconds"] = state.seconds;
   if (state.reached) info.state["reached"] = write_fields(*state.reached);
-  last_ = save_snapshot(config_.output.dir, info, variables, sharded, static_cast<int>(config_.output.keep_checkpoints))
-              .string();
+  return info;
+}
+
+void Checkpoints::write(Variables& variables, const TrainingState& state) {
+  ranks_.require_equal_parameters(variables, state.step);
+  WholeTables tables(model_, variables, ranks_);
+  tables.gather();
+  const WholeState sharded = gather_shards(variables, ranks_, make_shard(config_.dist, ranks_));
+  if (!ranks_.is_main()) return;
+  const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
+  const CheckpointInfo info = describe(state);
+  last_ = save_snapshot(config_.output.dir, info, variables, sharded, count_kept(state.step)).string();
+  written_.insert(info.step);
+}
+
+void Checkpoints::update_last(const TrainingState& state) {
+  if (!ranks_.is_main()) return;
+  const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
+  const Checkpoint written = load_checkpoint(last_);
+  save_checkpoint(config_.output.dir, describe(state), written.tensors(), count_kept(state.step));
+  written.check();
+}
+
+/// Whether an uninterrupted training writes a checkpoint after that step too.
+bool Checkpoints::is_regular(std::uint64_t step) const {
+  const auto every = static_cast<std::uint64_t>(config_.output.checkpoint_every_steps);
+  return every > 0 && step % every == 0;
+}
+
+int Checkpoints::count_kept(std::int64_t step) const {
+  const auto wanted = static_cast<int>(config_.output.keep_checkpoints);
+  if (config_.train.average_checkpoints == 0) return wanted;
+  int kept = 1, regular = 1;  // the one that is written
+  for (const std::uint64_t earlier : list_newest_first(config_.output.dir)) {
+    if (earlier >= static_cast<std::uint64_t>(step)) continue;
+    if (regular == wanted) break;
+    ++kept;
+    if (is_regular(earlier)) ++regular;
+  }
+  return kept;
+}
+
+std::vector<Checkpoint> Checkpoints::load_last(std::int64_t first_step, std::int64_t done,
+                                               TrainObserver& observer) const {
+  const auto first = static_cast<std::uint64_t>(first_step), last = static_cast<std::uint64_t>(done);
+  const auto wanted = static_cast<std::size_t>(config_.train.average_checkpoints);
+  std::vector<Checkpoint> loaded;
+  for (const std::uint64_t step : list_newest_first(config_.output.dir)) {
+    if (loaded.size() == wanted) break;
+    const bool is_own = step <= first || written_.contains(step);
+    if (!is_own || step > last || (step != last && !is_regular(step))) continue;
+    try {
+      loaded.push_back(load_checkpoint(checkpoint_path(config_.output.dir, step)));
+    } catch (const UnreadableFile&) {
+      throw;
+    } catch (const Error& invalid) {
+      observer.on_note(fmt::format("{}; passed over", invalid.what()));
+    }
+  }
+  std::ranges::reverse(loaded);
+  return loaded;
+}
+
+void Checkpoints::average(Variables& variables, std::int64_t first_step, std::int64_t done,
+                          TrainObserver& observer) const {
+  WholeTables tables(model_, variables, ranks_);
+  tables.gather();
+  if (ranks_.is_main()) {
+    const Communicator::BusyScope busy(ranks_.communicator(), "averaging checkpoints");
+    const std::vector<Checkpoint> last = load_last(first_step, done, observer);
+    if (last.empty()) fail("{}: has no checkpoint to average (train.average_checkpoints)", config_.output.dir);
+    average_snapshots(last, model_.signature(), variables);
+    std::vector<std::string> steps;
+    for (const Checkpoint& checkpoint : last) steps.push_back(std::to_string(checkpoint.info().step));
+    const auto wanted = static_cast<std::size_t>(config_.train.average_checkpoints);
+    observer.on_note(
+        fmt::format("train.average_checkpoints: the weights are the mean of {}, after step {}{}",
+                    counted(static_cast<std::int64_t>(last.size()), "checkpoint"), join_words(steps, "and"),
+                    last.size() < wanted ? fmt::format("; there are no {} of this training", wanted) : ""));
+  }
+  ranks_.broadcast(variables, tables.names());
+  tables.scatter();
+  refresh_low_precision(variables, LowPrecisionCopies::all);
 }
 
 }  // namespace ptrain

@@ -12,7 +12,9 @@
 #include "core/train/train_observer.h"
 
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace ptrain {
 
@@ -60,12 +62,26 @@ class Checkpoints {
   /// Writes a checkpoint; every rank calls it. Throws RankFailure naming a rank whose parameters differ from
   /// rank 0's, Error{failed} on I/O.
   void write(Variables& variables, const TrainingState& state);
+  /// Writes the last checkpoint again with its variables and another state; every rank calls it. Throws Error{failed}
+  /// on I/O.
+  void update_last(const TrainingState& state);
+  /// Sets parameters and running statistics to their mean over the newest train.average_checkpoints checkpoints of this
+  /// training, which has taken `done` steps and been resumed at `first_step`; a note names them. Checkpoints of
+  /// interruptions do not count, so that the mean does not depend on these. Every rank calls it. Throws Error{failed}
+  /// naming a file that cannot be read.
+  void average(Variables& variables, std::int64_t first_step, std::int64_t done, TrainObserver& observer) const;
 
   /// The last one written; empty: none, or not rank 0.
   const std::string& last() const { return last_; }
 
  private:
   std::int64_t samples_per_step() const;
+  CheckpointInfo describe(const TrainingState& state) const;
+  /// How many of the newest checkpoints stay when that of `step` is written.
+  int count_kept(std::int64_t step) const;
+  bool is_regular(std::uint64_t step) const;
+  /// Those to average, in the order of their steps, and notes on others.
+  std::vector<Checkpoint> load_last(std::int64_t first_step, std::int64_t done, TrainObserver& observer) const;
   /// The training data's, computed once.
   const std::string& fingerprint() const;
   void require_same_optimizer(const CheckpointInfo& info, const std::filesystem::path& file) const;
@@ -77,6 +93,7 @@ class Checkpoints {
   const Dataset& training_;
   mutable std::string fingerprint_;
   std::string last_;
+  std::set<std::uint64_t> written_;  // steps, on rank 0
 };
 
 }  // namespace ptrain

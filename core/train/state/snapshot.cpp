@@ -5,6 +5,9 @@
 #include "core/passes/grad_allreduce.h"
 #include "core/passes/optimizer.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace ptrain {
 namespace {
 
@@ -28,6 +31,45 @@ const NamedTensor* find_saved(const Checkpoint& checkpoint, std::string_view var
   return checkpoint.find(std::string(name.substr(flat::average_of.size())));
 }
 
+void require_same_model(const Checkpoint& checkpoint, const std::string& model) {
+  if (checkpoint.info().model == model) return;
+  fail("{}: is a checkpoint of \"{}\", but this run trains \"{}\"", checkpoint.path().string(), checkpoint.info().model,
+       model);
+}
+
+/// The variable's tensor; throws unless there is one of its type and shape.
+const NamedTensor& require_saved(const Checkpoint& checkpoint, const Variables& variables, const std::string& name) {
+  const std::string file = checkpoint.path().string();
+  const NamedTensor* const tensor = find_saved(checkpoint, name);
+  if (tensor == nullptr)
+    fail("{}: has no {}: it was made with another optimizer, AMP level or model.lora.base", file, whole_name(name));
+  const TensorDesc expected = saved_desc(variables, name), found{tensor->dtype, tensor->shape};
+  if (found != expected) fail("{}: {} is {}, expected {}", file, tensor->name, found.to_string(), expected.to_string());
+  return *tensor;
+}
+
+/// Whether the variable holds values of the model, not of the optimizer, in full precision.
+bool is_averaged(const std::string& name, const Variables::Entry& entry) {
+  if (!is_saved(name, entry) || entry.desc.dtype != DType::f32) return false;
+  return name == flat::master || name.starts_with(flat::table) || entry.storage == Storage::parameter ||
+         is_running_statistic(name);
+}
+
+/// The means of `count` elements of tensors of f32, from element `first` on.
+std::vector<float> average(std::span<const NamedTensor* const> tensors, std::size_t first, std::size_t count) {
+  std::vector<float> mean(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (const NamedTensor* tensor : tensors) {
+      float value = 0;
+      std::memcpy(&value, tensor->bytes.data() + (first + i) * sizeof(float), sizeof value);
+      sum += double{value};
+    }
+    mean[i] = static_cast<float>(sum / static_cast<double>(tensors.size()));
+  }
+  return mean;
+}
+
 }  // namespace
 
 std::filesystem::path save_snapshot(const std::filesystem::path& directory, const CheckpointInfo& info,
@@ -46,20 +88,9 @@ std::filesystem::path save_snapshot(const std::filesystem::path& directory, cons
 }
 
 WholeState restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables) {
-  const std::string file = checkpoint.path().string();
-  if (checkpoint.info().model != model) {
-    fail("{}: is a checkpoint of \"{}\", but this run trains \"{}\"", file, checkpoint.info().model, model);
-  }
+  require_same_model(checkpoint, model);
   for (const auto& [name, entry] : variables.entries()) {
-    if (!is_saved(name, entry)) continue;
-    const NamedTensor* tensor = find_saved(checkpoint, name);
-    if (tensor == nullptr)
-      fail("{}: has no {}: it was made with another optimizer, AMP level or model.lora.base", file, whole_name(name));
-    const TensorDesc expected = saved_desc(variables, name);
-    if (TensorDesc{tensor->dtype, tensor->shape} != expected) {
-      fail("{}: {} is {}, expected {}", file, tensor->name, TensorDesc{tensor->dtype, tensor->shape}.to_string(),
-           expected.to_string());
-    }
+    if (is_saved(name, entry)) require_saved(checkpoint, variables, name);
   }
   WholeState sharded;
   for (const auto& [name, entry] : variables.entries()) {
@@ -73,6 +104,22 @@ WholeState restore_snapshot(const Checkpoint& checkpoint, const std::string& mod
   }
   checkpoint.check();
   return sharded;
+}
+
+void average_snapshots(std::span<const Checkpoint> checkpoints, const std::string& model, Variables& variables) {
+  constexpr std::size_t at_once = std::size_t{1} << 20;
+  for (const Checkpoint& checkpoint : checkpoints) require_same_model(checkpoint, model);
+  for (const auto& [name, entry] : variables.entries()) {
+    if (!is_averaged(name, entry)) continue;
+    std::vector<const NamedTensor*> tensors;
+    for (const Checkpoint& checkpoint : checkpoints) tensors.push_back(&require_saved(checkpoint, variables, name));
+    const auto count = static_cast<std::size_t>(entry.desc.count());
+    for (std::size_t first = 0; first < count; first += at_once) {
+      const std::vector<float> mean = average(tensors, first, std::min(at_once, count - first));
+      variables.write_part(name, first * sizeof(float), std::as_bytes(std::span(mean)));
+    }
+  }
+  for (const Checkpoint& checkpoint : checkpoints) checkpoint.check();
 }
 
 }  // namespace ptrain

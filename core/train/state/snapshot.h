@@ -16,4 +16,8 @@ std::filesystem::path save_snapshot(const std::filesystem::path& directory, cons
 /// has another model, optimizer or precision.
 WholeState restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables);
 
+/// Sets each parameter and running statistic to its mean over one or more checkpoints, summed in double in their order.
+/// The rest of the state stays. Throws as restore_snapshot.
+void average_snapshots(std::span<const Checkpoint> checkpoints, const std::string& model, Variables& variables);
+
 }  // namespace ptrain
