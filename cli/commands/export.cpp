@@ -64,7 +64,8 @@ std::vector<std::filesystem::path> export_onnx(const LoadedModel& opened, const 
   DeployOptions options;
   options.kernels.exhaustive_search = false;
   options.max_length = opened.trained.data.max_length;
-  if (!opened.task->predicts_samples()) options.cache = CacheOptions{options.max_length};
+  const bool continues = !opened.task->predicts_samples() && has_cached_steps(*model, options.max_length);
+  if (continues) options.cache = CacheOptions{options.max_length};
   DeployedModel deployed(*backend, *model, *opened.task, opened.trained.weights(), options);
   const FolderLock lock(folder);
   for (const std::string& name : onnx_files(*opened.task)) require_free_onnx(folder / name);

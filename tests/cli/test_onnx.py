@@ -5,6 +5,7 @@ import unittest
 from ctypes import c_uint8
 
 import test_heads
+import test_lora
 import test_translation
 import trained
 from program import ProgramTest, run
@@ -156,6 +157,55 @@ class Onnx(trained.TrainedModels, ProgramTest):
                 expected = answers.answer({"images": (UINT8, pixels.shape, values)}, "logits")
                 difference = numpy.abs(logits - numpy.array(expected, numpy.float32).reshape(2, 40, 56, 3))
                 self.assertLess(difference.max(), 1e-4 * numpy.abs(logits).max())
+
+    def test_texts_in_images(self):
+        """Recurrent layers and attention that read lines of text, and the map of a detector."""
+        for model, output, size, parts in (("crnn_tiny", "logits", (32, 64), {"LSTM", "ReduceMax"}),
+                                           ("ppocr_rec_tiny", "logits", (48, 128), {"Slice", "MatMul"}),
+                                           ("dbnet_tiny", "text_probabilities", (64, 96), {"ConvTranspose"})):
+            with self.subTest(model):
+                folder = self.folder / model
+                self.config.write_text(
+                    f"model: {{name: {model}{', classes: 6' if output == 'logits' else ''}}}\n"
+                    f"data: {{source: synthetic, image_size: {size[0]}x{size[1]}, max_length: 8, batch_size: 4,"
+                    " synthetic_samples: 16, workers: 0}\n"
+                    "train: {steps: 4, optimizer: {name: adamw, lr: 0.001}}\neval: {every_epochs: 0}\n")
+                result = self.train(model)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                session = self.exported("images", folder)
+                self.assertLessEqual(parts, {node.op_type for node in onnx.load(self.folder / "model.onnx").graph.node})
+                answers = Model(folder, library())
+                self.addCleanup(answers.close)
+                for rows in (1, 3):
+                    pixels = numpy.random.default_rng(rows).integers(0, 256, (rows, *size, 3), numpy.uint8)
+                    (found,) = session.run([output], {"images": pixels})
+                    values = (c_uint8 * pixels.size).from_buffer_copy(pixels.tobytes())
+                    expected = answers.answer({"images": (UINT8, pixels.shape, values)}, output)
+                    difference = numpy.abs(found - numpy.array(expected, numpy.float32).reshape(found.shape))
+                    self.assertLess(difference.max(), 1e-4 * numpy.abs(found).max())
+
+    def test_sessions(self):
+        """A GRU over sessions of several lengths, against its formula (torch.nn.GRU's)."""
+        self.config.write_text("model: {name: gru4rec, vocab_size: 50}\n"
+                               "data: {source: synthetic, batch_size: 4, synthetic_samples: 16, max_length: 8, workers: 0}\n"
+                               "train: {steps: 4, optimizer: {name: adamw, lr: 0.01}}\neval: {every_epochs: 0}\n")
+        result = self.train("sessions")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        session = self.exported("images", self.folder / "sessions")
+        file = {name: numpy.frombuffer(values, numpy.float32).reshape(shape) for name, (shape, values)
+                in test_lora.read_tensors(self.folder / "sessions/model.safetensors").items()}
+        ids, lengths = numpy.random.default_rng(0).integers(0, 50, (3, 8)), (8, 1, 5)
+        mask = numpy.array([[step < length for step in range(8)] for length in lengths], numpy.int64)
+        (scores,) = session.run(["logits"], {"input_ids": ids, "attention_mask": mask})
+        for row, length in enumerate(lengths):
+            state = numpy.zeros(file["G.0.weight_hh"].shape[1], numpy.float32)
+            for one in ids[row, :length]:
+                reset, update, new = numpy.split(file["G.0.weight_ih"] @ file["Wy.weight"][one] + file["G.0.bias_ih"], 3)
+                own_reset, own_update, own_new = numpy.split(file["G.0.weight_hh"] @ state + file["G.0.bias_hh"], 3)
+                reset, update = 1 / (1 + numpy.exp(-reset - own_reset)), 1 / (1 + numpy.exp(-update - own_update))
+                state = (1 - update) * numpy.tanh(new + reset * own_new) + update * state
+            expected = file["Wy.weight"] @ state + file["By.weight"][:, 0]
+            self.assertLess(numpy.abs(scores[row] - expected).max(), 1e-5, f"of {length} items")
 
     def check_images(self, folder, session, enlarged=1, **limits):
         paths, pixels = [], []

@@ -2,7 +2,7 @@
 // dynamic, and a cache [N, key heads, tokens, D] has as many tokens as were read.
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
-#include "core/deploy/onnx/translation.h"
+#include "core/deploy/onnx/node_translator.h"
 #include "core/ops/normalization/rms_norm.h"
 #include "core/ops/text/cached_attention.h"
 #include "core/ops/text/embedding.h"
@@ -15,44 +15,6 @@ namespace ptrain {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
-
-/// Adds nodes named after a node of the graph.
-class NodeTranslator {
- public:
-  NodeTranslator(const Node& node, Translation& t) : node_(node), t_(t) {}
-
-  const std::string& input(int index) { return t_.name(node_.inputs[static_cast<std::size_t>(index)]); }
-  const Shape& input_shape(int index) const { return t_.shape(node_.inputs[static_cast<std::size_t>(index)]); }
-  void set_output(std::string name) { t_.name(node_.outputs[0], std::move(name)); }
-
-  std::string add(const char* what, const char* type, const OnnxGraph::Names& inputs,
-                  const std::vector<OnnxAttribute>& attributes = {}) {
-    return t_.to().add(node_.name + what, type, inputs, attributes);
-  }
-  std::string integers(const Ints& values) {
-    return t_.to().constant(node_.name + ".integers", {static_cast<std::int64_t>(values.size())}, values);
-  }
-  std::string number(float value) { return t_.to().scalar(node_.name + ".number", value); }
-  std::string reshape(const char* what, const std::string& x, const Ints& form) {
-    return add(what, "Reshape", {x, integers(form)});
-  }
-  std::string transpose(const char* what, const std::string& x, const Ints& order) {
-    return add(what, "Transpose", {x}, {{"perm", order}});
-  }
-  std::string unsqueeze(const char* what, const std::string& x, std::int64_t axis) {
-    return add(what, "Unsqueeze", {x, integers({axis})});
-  }
-  std::string slice(const char* what, const std::string& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
-    return add(what, "Slice", {x, integers({begin}), integers({end}), integers({axis})});
-  }
-  std::string concat(const char* what, const OnnxGraph::Names& parts, std::int64_t axis) {
-    return add(what, "Concat", parts, {{"axis", axis}});
-  }
-
- private:
-  const Node& node_;
-  Translation& t_;
-};
 
 constexpr std::int64_t to_the_end = std::numeric_limits<std::int64_t>::max();
 

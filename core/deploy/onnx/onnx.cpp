@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 #include <set>
 
 namespace ptrain {
@@ -58,8 +57,8 @@ std::vector<OnnxAxis> get_cache_axes(const Shape& cache, const char* tokens) {
   return {"N", cache[1], tokens, cache[3]};
 }
 
-void add_sequence_input(const char* name, const char* tokens, Translation& t) {
-  t.to().add_input(name, OnnxType::i64, {"N", tokens});
+void add_sequence_input(const char* name, OnnxAxis tokens, Translation& t) {
+  t.to().add_input(name, OnnxType::i64, {"N", std::move(tokens)});
 }
 
 /// Those of Optimum's exports with a cache.
@@ -103,17 +102,24 @@ void add_inputs(const DatasetInfo& data, Translation& t) {
     t.name(t.from().find_value(tensor_names::images), tensor_names::images);
     return;
   }
+  // Recurrent layers read a fixed number of steps.
+  OnnxAxis tokens = "S";
+  if (data.kind == DataKind::tokens) tokens = t.shape(t.from().find_value(tensor_names::ids))[1];
   for (const char* name : {tensor_names::ids, tensor_names::token_types}) {
-    add_sequence_input(name, "S", t);
-    t.name(t.from().find_value(name), name);
+    const ValueId value = t.from().find_value(name);
+    if (value == no_value) continue;
+    add_sequence_input(name, tokens, t);
+    t.name(value, name);
   }
-  add_sequence_input(onnx_io::attention_mask, "S", t);
+  add_sequence_input(onnx_io::attention_mask, tokens, t);
 }
 
 /// The output as the graph has it: images with channels last.
 void add_output(const std::string& name, ValueId value, Translation& t) {
   std::vector<OnnxAxis> axes(t.shape(value).dims().begin(), t.shape(value).dims().end());
   axes.front() = "N";
+  const bool is_named_so = axes.size() != 4 && t.name(value) == name;  // by its node
+  if (is_named_so) return t.to().add_output(name, OnnxType::f32, axes);
   std::vector<OnnxAttribute> attributes;
   if (axes.size() == 4) attributes.push_back({"perm", std::vector<std::int64_t>{0, 2, 3, 1}});
   const char* const type = attributes.empty() ? "Identity" : "Transpose";
@@ -174,12 +180,12 @@ void write_decoder(const std::filesystem::path& path, DeployedModel& model, cons
 std::vector<const Node*> find_encoder(const Graph& graph, const std::vector<LayerCache>& caches) {
   std::set<ValueId> needed;
   std::vector<const Node*> nodes;
-  for (const Node& node : std::views::reverse(graph.nodes())) {
-    const bool writes = node.op->type() == "append_cache" && contains(caches, node.inputs[AppendCache::keys]);
-    const bool is_read = std::ranges::any_of(node.outputs, [&](ValueId value) { return needed.contains(value); });
+  for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
+    const bool writes = node->op->type() == "append_cache" && contains(caches, node->inputs[AppendCache::keys]);
+    const bool is_read = std::ranges::any_of(node->outputs, [&](ValueId value) { return needed.contains(value); });
     if (!writes && !is_read) continue;
-    nodes.push_back(&node);
-    needed.insert(node.inputs.begin(), node.inputs.end());
+    nodes.push_back(&*node);
+    needed.insert(node->inputs.begin(), node->inputs.end());
   }
   std::ranges::reverse(nodes);
   return nodes;
@@ -204,6 +210,13 @@ constexpr const char *model_file = "model.onnx", *encoder_file = "encoder_model.
                      *decoder_file = "decoder_model.onnx";
 
 }  // namespace
+
+bool has_cached_steps(const Model& model, std::int64_t max_length) {
+  const Bucket token(
+      1, {{extent_names::tokens, 1}, {extent_names::cache_slots, 1}, {extent_names::cache_length, max_length}});
+  const Graph graph = model.build(model.bucket_for(token, Mode::decoding), Mode::decoding);
+  return std::ranges::any_of(graph.nodes(), [](const Node& node) { return node.op->type() == "append_cache"; });
+}
 
 std::vector<std::string> onnx_files(const Task& task) {
   return task.translates() ? std::vector<std::string>{encoder_file, decoder_file}

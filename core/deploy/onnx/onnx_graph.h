@@ -10,7 +10,7 @@
 
 namespace ptrain {
 
-enum class OnnxType { f32 = 1, u8 = 2, s8 = 3, i64 = 7, boolean = 9 };
+enum class OnnxType { f32 = 1, u8 = 2, s8 = 3, i32 = 6, i64 = 7, boolean = 9 };
 
 struct OnnxAttribute {
   std::string name;

@@ -2,8 +2,6 @@
 #include "core/deploy/onnx/translation.h"
 
 #include "core/base/errors.h"
-#include "core/ops/concat.h"
-#include "core/ops/elementwise.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
 #include "core/ops/image/avg_pool2d.h"
 #include "core/ops/image/conv2d.h"
@@ -14,12 +12,12 @@
 #include "core/ops/image/scale_channels.h"
 #include "core/ops/linear.h"
 #include "core/ops/math/adaptive_pool.h"
+#include "core/ops/math/binary_math.h"
+#include "core/ops/math/unary_math.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/dropout_add_layer_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/normalization/layer_scale.h"
-#include "core/ops/tensor/binary.h"
-#include "core/ops/tensor/gather.h"
 #include "core/ops/text/gather_token.h"
 
 #include <algorithm>
@@ -143,28 +141,14 @@ void translate_adaptive_avg_pool2d(const Node& node, Translation& t) {
   t.name(node.outputs[0], t.to().add(node.name, "Flatten", {x}, {{"axis", std::int64_t{1}}}));
 }
 
-/// Input of an op over the last axis: images `x` transposed to channels last.
-std::string add_channels_last(const Node& node, const std::string& x, Translation& t) {
-  if (t.shape(node.outputs[0]).rank() != 4) return x;
-  return t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
-}
-
-/// Sets the output of such an op.
-void set_output(const Node& node, std::string y, Translation& t) {
-  if (t.shape(node.outputs[0]).rank() == 4) {
-    y = t.to().add(node.name + ".channels_first", "Transpose", {y}, {{"perm", Ints{0, 3, 1, 2}}});
-  }
-  t.name(node.outputs[0], std::move(y));
-}
-
 void translate_linear(const Node& node, Translation& t) {
+  if (is_part_of_recurrence(node, t.from())) return;
   const ValueId w = node.inputs[Linear::w];
   const std::string transposed =
       t.to().add(node.name + ".transposed", "Transpose", {t.name(w)}, {{"perm", Ints{1, 0}}});
-  std::string y =
-      t.to().add(node.name, "MatMul", {add_channels_last(node, t.name(node.inputs[Linear::x]), t), transposed});
+  std::string y = t.to().add(node.name, "MatMul", {add_in_graph_order(node, node.inputs[Linear::x], t), transposed});
   if (is_given(node, Linear::bias)) y = t.to().add(node.name + ".bias", "Add", {y, t.name(node.inputs[Linear::bias])});
-  set_output(node, translate_activation(get_op<Linear>(node).attrs().activation, y, t), t);
+  set_in_graph_order(node, translate_activation(get_op<Linear>(node).attrs().activation, y, t), t);
 }
 
 std::string add_normalization(const Node& node, const std::string& x, ValueId gamma, ValueId beta, float epsilon,
@@ -174,11 +158,11 @@ std::string add_normalization(const Node& node, const std::string& x, ValueId ga
 }
 
 void translate_layer_norm(const Node& node, Translation& t) {
-  const std::string x = add_channels_last(node, t.name(node.inputs[LayerNorm::x]), t);
-  set_output(node,
-             add_normalization(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
-                               get_op<LayerNorm>(node).epsilon(), t),
-             t);
+  const std::string x = add_in_graph_order(node, node.inputs[LayerNorm::x], t);
+  set_in_graph_order(node,
+                     add_normalization(node, x, node.inputs[LayerNorm::gamma], node.inputs[LayerNorm::beta],
+                                       get_op<LayerNorm>(node).epsilon(), t),
+                     t);
 }
 
 void translate_layer_scale(const Node& node, Translation& t) {
@@ -209,10 +193,11 @@ void translate_dropout_add_layer_norm(const Node& node, Translation& t) {
   using Op = DropoutAddLayerNorm;
   const std::string sum =
       t.to().add(node.name + ".sum", "Add", {t.name(node.inputs[Op::x]), t.name(node.inputs[Op::residual])});
-  set_output(node,
-             add_normalization(node, add_channels_last(node, sum, t), node.inputs[Op::gamma], node.inputs[Op::beta],
-                               get_op<Op>(node).attrs().epsilon, t),
-             t);
+  set_in_graph_order(
+      node,
+      add_normalization(node, add_in_graph_order(node, sum, t.shape(node.outputs[0]), t), node.inputs[Op::gamma],
+                        node.inputs[Op::beta], get_op<Op>(node).attrs().epsilon, t),
+      t);
 }
 
 /// Of packed texts ONNX has every token, so that there are logits after each, as in Optimum's exports.
@@ -226,42 +211,6 @@ void translate_gather_token(const Node& node, Translation& t) {
 
 void translate_activation_op(const Node& node, Translation& t) {
   t.name(node.outputs[0], translate_activation(get_op<ActivationOp>(node).activation(), t.name(node.inputs[0]), t));
-}
-
-void translate_scale(const Node& node, Translation& t) {
-  const std::string factor = t.to().scalar(node.name + ".factor", get_op<Scale>(node).factor());
-  t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[0]), factor}));
-}
-
-void translate_add(const Node& node, Translation& t) {
-  t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), t.name(node.inputs[1])}));
-}
-
-/// The elements in the order of channels last. Rows become images of one pixel.
-void translate_reshape(const Node& node, Translation& t) {
-  const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
-  if (from.rank() == 2 && to == Shape{from[0], 1, 1, from[1]}) {
-    const std::string axes = t.to().constant(node.name + ".axes", {2}, Ints{2, 3});
-    return t.name(node.outputs[0], t.to().add(node.name, "Unsqueeze", {t.name(node.inputs[0]), axes}));
-  }
-  std::string x = t.name(node.inputs[0]);
-  if (from.rank() == 4) x = t.to().add(node.name + ".channels_last", "Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}});
-  Ints dims(to.dims().begin(), to.dims().end());
-  dims.front() = -1;  // any number of samples, or of their regions
-  const std::string form = t.to().constant(node.name + ".form", {static_cast<std::int64_t>(dims.size())}, dims);
-  set_output(node, t.to().add(node.name, "Reshape", {x, form}), t);
-}
-
-/// Images may have a number added to each channel; two tensors have the same shape, or are no images.
-void translate_elementwise_add(const Node& node, Translation& t) {
-  const Shape &a = t.shape(node.inputs[0]), &b = t.shape(node.inputs[1]);
-  if (t.shape(node.outputs[0]).rank() != 4 || a == b) return translate_add(node, t);
-  if (b != Shape{a[3]}) {
-    fail("{}: a sum of {} and {} has no translation to ONNX", node.name, a.to_string(), b.to_string());
-  }
-  const std::string axes = t.to().constant(node.name + ".axes", {2}, Ints{1, 2});
-  const std::string numbers = t.to().add(node.name + ".channels", "Unsqueeze", {t.name(node.inputs[1]), axes});
-  t.name(node.outputs[0], t.to().add(node.name, "Add", {t.name(node.inputs[0]), numbers}));
 }
 
 /// The gradient of a convolution by its input is a transposed convolution.
@@ -280,47 +229,6 @@ void translate_transposed_convolution(const Node& node, Translation& t) {
   std::vector<OnnxAttribute> attributes = convolution_attributes(attrs.conv, s);
   attributes.push_back({"output_padding", more});
   t.name(node.outputs[0], t.to().add(node.name, "ConvTranspose", {t.name(node.inputs[Op::dy]), filters}, attributes));
-}
-
-/// Of each row, the elements along the last axis that the row's index names.
-void translate_gather(const Node& node, Translation& t) {
-  const GatherAttributes& attrs = get_op<Gather>(node).attrs();
-  const Shape &x = t.shape(node.inputs[Gather::x]), &indices = t.shape(node.inputs[Gather::indices]);
-  const int rank = x.rank(), rows = indices.rank();
-  if (attrs.axis != -1 || attrs.batch_axes != rows || rank == 4 || rank <= rows) {
-    fail("{}: a gather from {} by {} has no translation to ONNX", node.name, x.to_string(), indices.to_string());
-  }
-  Ints axes, form(static_cast<std::size_t>(rows), 1);
-  for (int axis = rows; axis < rank; ++axis) {
-    axes.push_back(axis);
-    form.push_back(axis + 1 < rank ? x[axis] : 1);
-  }
-  const auto list = [&](const Ints& values) {
-    return t.to().constant(node.name + ".integers", {static_cast<std::int64_t>(values.size())}, values);
-  };
-  const std::string spread =
-      t.to().add(node.name + ".unsqueezed", "Unsqueeze", {t.name(node.inputs[Gather::indices]), list(axes)});
-  const std::string expanded = t.to().add(node.name + ".indices", "Expand", {spread, list(form)});
-  const std::string picked = t.to().add(node.name + ".picked", "GatherElements",
-                                        {t.name(node.inputs[Gather::x]), expanded}, {{"axis", std::int64_t{rank - 1}}});
-  set_output(node, t.to().add(node.name, "Squeeze", {picked, list({rank - 1})}), t);
-}
-
-/// By one number, which fits any order of axes.
-void translate_elementwise_mul(const Node& node, Translation& t) {
-  const ValueId factor = node.inputs[Binary::b];
-  if (t.shape(factor).count() != 1) fail("{}: a product of tensors has no translation to ONNX", node.name);
-  t.name(node.outputs[0], t.to().add(node.name, "Mul", {t.name(node.inputs[Binary::a]), t.name(factor)}));
-}
-
-/// Of images along their channels, of other tensors along any axis.
-void translate_concat(const Node& node, Translation& t) {
-  const std::optional<int> axis = get_op<Concat>(node).axis();
-  const bool is_image = t.shape(node.outputs[0]).rank() == 4;
-  if (!axis || (is_image && axis != -1)) fail("{}: images are concatenated in ONNX along their channels", node.name);
-  OnnxGraph::Names parts;
-  for (const ValueId part : node.inputs) parts.push_back(t.name(part));
-  t.name(node.outputs[0], t.to().add(node.name, "Concat", parts, {{"axis", std::int64_t{is_image ? 1 : *axis}}}));
 }
 
 void translate_scale_channels(const Node& node, Translation& t) {
@@ -344,22 +252,6 @@ void translate_resize_bilinear(const Node& node, Translation& t) {
   t.name(node.outputs[0],
          t.to().add(node.name, "Resize", inputs,
                     {{"mode", std::string("linear")}, {"coordinate_transformation_mode", coordinates}}));
-}
-
-/// Images of one pixel are spread; tensors that are no images take any form.
-void translate_expand(const Node& node, Translation& t) {
-  const Shape &from = t.shape(node.inputs[0]), &to = t.shape(node.outputs[0]);
-  if (to.rank() > 4 && from.rank() == to.rank() && from[0] == to[0]) {
-    Ints dims(to.dims().begin(), to.dims().end());
-    dims.front() = 1;  // any number of samples
-    const std::string form = t.to().constant(node.name + ".form", {to.rank()}, dims);
-    return t.name(node.outputs[0], t.to().add(node.name, "Expand", {t.name(node.inputs[0]), form}));
-  }
-  if (from.rank() != 4 || from != Shape{to[0], 1, 1, to[3]}) {
-    fail("{}: a broadcast from {} to {} has no translation to ONNX", node.name, from.to_string(), to.to_string());
-  }
-  const std::string pixels = t.to().constant(node.name + ".pixels", {4}, Ints{1, 1, to[1], to[2]});
-  t.name(node.outputs[0], t.to().add(node.name, "Expand", {t.name(node.inputs[0]), pixels}));
 }
 
 struct Row {
@@ -393,8 +285,14 @@ constexpr Row translations[] = {{"normalize_image", translate_normalize_image},
                                 {"attention", translate_attention},
                                 {"scale", translate_scale},
                                 {"add", translate_add},
-                                {"elementwise_add", translate_elementwise_add},
-                                {"elementwise_mul", translate_elementwise_mul},
+                                {"pointwise_chain", translate_pointwise_chain},
+                                {"slice", translate_slice},
+                                {"transpose", translate_transpose},
+                                {"reduce_sum", translate_reduce},
+                                {"reduce_mean", translate_reduce},
+                                {"reduce_max", translate_reduce},
+                                {"batched_matmul", translate_batched_matmul},
+                                {"recurrent", translate_recurrent},
                                 {"reshape", translate_reshape},
                                 {"concat", translate_concat},
                                 {"detect_objects", translate_detect_objects},
@@ -424,6 +322,8 @@ TranslateNode find_translation(std::string_view op_type) {
   for (const Row& row : translations) {
     if (row.type == op_type) return row.translate;
   }
+  if (std::ranges::count(unary_functions, op_type, &UnaryTraits::type) > 0) return translate_unary;
+  if (std::ranges::count(binary_functions, op_type, &BinaryTraits::type) > 0) return translate_binary;
   return nullptr;
 }
 

@@ -93,6 +93,29 @@ void translate_detect_objects(const Node& node, Translation& translation);
 void translate_detect_regions(const Node& node, Translation& translation);
 void translate_roi_align(const Node& node, Translation& translation);
 void translate_box_distances(const Node& node, Translation& translation);
+void translate_add(const Node& node, Translation& translation);
+void translate_batched_matmul(const Node& node, Translation& translation);
+void translate_binary(const Node& node, Translation& translation);
+void translate_concat(const Node& node, Translation& translation);
+void translate_expand(const Node& node, Translation& translation);
+void translate_gather(const Node& node, Translation& translation);
+void translate_pointwise_chain(const Node& node, Translation& translation);
+void translate_recurrent(const Node& node, Translation& translation);
+void translate_reduce(const Node& node, Translation& translation);
+void translate_reshape(const Node& node, Translation& translation);
+void translate_scale(const Node& node, Translation& translation);
+void translate_slice(const Node& node, Translation& translation);
+void translate_transpose(const Node& node, Translation& translation);
+void translate_unary(const Node& node, Translation& translation);
+/// Whether only recurrent layers read the node's result, so that it becomes a part of theirs in ONNX.
+bool is_part_of_recurrence(const Node& node, const Graph& graph);
+
+/// A value of `shape` with its axes in the graph's order: of images, whose channels come first in ONNX, transposed.
+std::string add_in_graph_order(const Node& node, const std::string& x, const Shape& shape, Translation& translation);
+std::string add_in_graph_order(const Node& node, ValueId x, Translation& translation);
+/// Sets the node's output to a value whose axes are in the graph's order.
+void set_in_graph_order(const Node& node, std::string y, Translation& translation);
+
 /// The value after the activation; `x` itself without one.
 std::string translate_activation(Activation activation, const std::string& x, Translation& translation);
 
