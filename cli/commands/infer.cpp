@@ -6,12 +6,14 @@
 #include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/standard_streams.h"
+#include "core/data/image/image_transform.h"
 #include "core/infer/box_pictures.h"
 #include "core/infer/coco_results.h"
 #include "core/infer/generation.h"
 #include "core/infer/inference.h"
 #include "core/infer/label_maps.h"
 #include "core/infer/prediction_format.h"
+#include "core/infer/text_reader.h"
 #include "core/infer/translation.h"
 #include "core/io/free_output.h"
 #include "core/report/json_file.h"
@@ -31,7 +33,7 @@ struct InferArguments {
   std::size_t top = 5;
   std::string format = "text";
   std::string report;
-  std::string masks, boxes, coco_results;
+  std::string masks, boxes, coco_results, recognizer;
   std::string progress = "auto";
   GenerationOptions generation;
   SearchOptions search{.beams = default_beams};
@@ -61,8 +63,15 @@ void print_summary(const InferenceReport& report) {
     print_error_line(format_quality(*report.evaluation));
 }
 
-InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, const InferArguments& arguments,
-                       PredictionFormat format) {
+/// Reads the texts in the boxes that `one` has.
+std::string read_texts(TextReader& reader, const InferenceDataset& inputs, const std::string& image,
+                       const Prediction& one, PredictionFormat format) {
+  Scratch scratch;
+  return reading_lines(format, image, reader.read(read_image(image, scratch, inputs.info().orientation), one.texts));
+}
+
+InferenceReport answer(DeployedModel& ready, TextReader* reader, const InferenceDataset& inputs,
+                       const InferArguments& arguments, PredictionFormat format) {
   const std::unique_ptr<Progress> progress = make_progress(progress_style_from_name(arguments.progress), 10'000);
   const InferenceOptions options{.form = {arguments.top, inputs.info().class_names, !arguments.masks.empty()}};
   std::optional<LabelMapFolder> masks;
@@ -71,12 +80,13 @@ InferenceReport answer(DeployedModel& ready, const InferenceDataset& inputs, con
   if (!arguments.boxes.empty()) pictures.emplace(arguments.boxes, inputs.info());
   std::optional<CocoResults> results;
   if (!arguments.coco_results.empty()) results.emplace(arguments.coco_results, inputs.info());
-  fmt::print("{}", format_header(format, ready.task().columns(options.form)));
+  fmt::print("{}", reader ? reading_header(format) : format_header(format, ready.task().columns(options.form)));
   const Stopwatch watch;
   InferenceReport report = run_inference(
       ready, inputs, options,
       [&](const std::string& input, const Prediction& one) {
-        fmt::print("{}", format_prediction(format, input, one));
+        fmt::print("{}",
+                   reader ? read_texts(*reader, inputs, input, one, format) : format_prediction(format, input, one));
         if (one.label_map) masks->write(input, *one.label_map);
         if (pictures) pictures->write(input, one.objects);
         if (results) results->add(inputs.origin(one.index).id.value_or(one.index + 1), one.objects);
@@ -161,6 +171,26 @@ void translate(const LoadedModel& opened, const InferArguments& arguments, Predi
                                static_cast<double>(tokens) / watch.seconds()));
 }
 
+/// What reads the boxes around texts that a detector finds.
+struct Recognizer {
+  LoadedModel opened;
+  TextReader reader;
+
+  Recognizer(LoadedModel model, Backend& backend, const DeployOptions& options)
+      : opened(std::move(model)), reader(opened, backend, options) {}
+};
+
+std::unique_ptr<Recognizer> make_recognizer(const InferArguments& arguments, Backend& backend) {
+  if (arguments.recognizer.empty()) return nullptr;
+  LoadedModel opened = open_model(arguments.recognizer);
+  if (!opened.task->predicts_texts()) {
+    fail_usage("--recognizer: expected a model that reads lines of text; {} is a model of {}", arguments.recognizer,
+               opened.task->name());
+  }
+  const DeployOptions options = make_deploy_options(arguments.deploy.batch, opened, backend, arguments);
+  return std::make_unique<Recognizer>(std::move(opened), backend, options);
+}
+
 /// Rejects outputs that the model's task does not have, and those that would overwrite what is read.
 void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
   std::vector<std::filesystem::path> read{opened.trained.folder, arguments.deploy.model};
@@ -173,6 +203,7 @@ void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
     if (value.empty() || fits) return;
     fail_usage("{}: needs {}; {} is a model of {}", option, what, arguments.deploy.model, opened.task->name());
   };
+  require_task("--recognizer", arguments.recognizer, opened.task->predicts_text_boxes(), "boxes around text");
   require_task("--masks", arguments.masks, opened.task->predicts_label_maps(), "a class for each pixel");
   require_task("--boxes", arguments.boxes, opened.task->predicts_objects(), "boxes around objects");
   require_task("--coco-results", arguments.coco_results, opened.task->predicts_objects(), "boxes around objects");
@@ -189,7 +220,8 @@ void infer(const InferArguments& arguments) {
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
   DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(),
                       make_deploy_options(inputs->size(), opened, *backend, arguments));
-  InferenceReport report = answer(ready, *inputs, arguments, format);
+  const std::unique_ptr<Recognizer> recognizer = make_recognizer(arguments, *backend);
+  InferenceReport report = answer(ready, recognizer ? &recognizer->reader : nullptr, *inputs, arguments, format);
   report.model = opened.trained.folder.string();
   report.device = backend->name();
   report.precision = arguments.deploy.amp;
@@ -287,6 +319,10 @@ void add_infer_command(CLI::App& program) {
           "detection: all boxes, and masks, as COCO's results file, for pycocotools; ids are those of the annotations, "
           "else images count from 1 and categories are class numbers")
       ->type_name("FILE");
+  command
+      ->add_option("--recognizer", arguments->recognizer,
+                   "text detection: model of text recognition, which reads the text in each box")
+      ->type_name("MODEL");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
       ->capture_default_str()
       ->type_name("auto|bar|plain|none");
@@ -296,6 +332,7 @@ void add_infer_command(CLI::App& program) {
       "  echo 'a gripping film' | ptrain infer runs/bert_finetune - --format jsonl\n"
       "  ptrain infer runs/deeplab street.jpg --masks masks/\n"
       "  ptrain infer runs/retinanet data/coco --coco-results results.json --boxes pictures/\n"
+      "  ptrain infer runs/dbnet photo.jpg --recognizer runs/ppocr_rec\n"
       "  ptrain infer runs/gpt2 'Once upon a time' --tokens 40 --top-k 20");
   command->callback([arguments] { infer(*arguments); });
 }

@@ -271,6 +271,10 @@ PlanSet& DeployedModel::find_plans(std::int64_t rows, Mode mode) {
   PlanSet::Shapes shapes;
   shapes.planned = [this, rows, mode](const Bucket& batch) {
     Bucket extents(rows, {{extent_names::tokens, batch.tokens()}});
+    const ImageSize usual = options_.image_size;
+    if (usual.is_given() && (batch.height() != usual.height || batch.width() != usual.width)) {
+      extents.set(extent_names::height, batch.height()).set(extent_names::width, batch.width());
+    }
     if (options_.cache) {
       extents.set(extent_names::cache_slots, options_.batch_size)
           .set(extent_names::cache_length, options_.cache->length);

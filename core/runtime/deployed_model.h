@@ -26,6 +26,7 @@ struct DeployOptions {
   std::set<std::string> readable;          // values of the graph that can be read after a run
   bool per_op = false;                     // times every op
   std::optional<CacheOptions> cache = {};  // of a language model: a slot for each of batch_size texts
+  ImageSize image_size = {};               // of the model's images, where batches may have other sizes; empty: not so
   BlockFormats block_weights = {};         // of weights that are kept in 8 or 4 bits; none: in full precision
 };
 

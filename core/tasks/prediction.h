@@ -4,6 +4,7 @@
 #include "core/data/batch.h"
 #include "core/data/image/png_image.h"
 #include "core/tasks/detected_box.h"
+#include "core/tasks/found_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,7 @@ struct Prediction {
                                                          // them
   std::optional<IndexImage> label_map = {};              // the class of each pixel, if requested
   std::vector<DetectedBox> objects = {};                 // in px of the original image, by descending score
+  std::vector<FoundText> texts = {};                     // likewise, from top to bottom
   double error = 0;  // larger for worse predictions; 0: correct, or the label is unknown
 
   bool has_label() const { return !label.is_null(); }
@@ -46,6 +48,10 @@ struct PredictionOptions {
 inline std::int64_t index_of_row(const Batch& batch, std::int64_t row) {
   return batch.sample_indices.empty() ? row : batch.sample_indices[static_cast<std::size_t>(row)];
 }
+
+/// The corners of a box for programs, [[x, y], ...], and for people, "x,y x,y x,y x,y".
+Prediction::Json list_corners(const Quad& quad);
+std::string format_corners(const Quad& quad);
 
 /// A prediction or a label for people and tables: "cat", "3.25".
 std::string format_answer(const Prediction::Json& answer);

@@ -84,6 +84,10 @@ class Task {
   virtual bool predicts_label_maps() const { return false; }
   /// Whether predictions have objects.
   virtual bool predicts_objects() const { return false; }
+  /// Whether predictions have boxes around texts.
+  virtual bool predicts_text_boxes() const { return false; }
+  /// Whether the answers of predictions are the texts of images.
+  virtual bool predicts_texts() const { return false; }
   /// The columns of Prediction::cells.
   virtual std::vector<std::string> columns(const PredictionOptions& /*form*/) const { return {}; }
   /// For the first `count` rows of a batch, from their scores(). The label is known if the batch has it.

@@ -136,6 +136,14 @@ double compute_intersection(const Quad& a, const Quad& b) {
   return std::abs(sum);
 }
 
+Quad order_corners(const Quad& quad) {
+  Quad sorted = quad;
+  std::ranges::stable_sort(sorted, {}, &Point2d::x);
+  if (sorted[1].y < sorted[0].y) std::swap(sorted[0], sorted[1]);
+  if (sorted[3].y < sorted[2].y) std::swap(sorted[2], sorted[3]);
+  return {sorted[0], sorted[2], sorted[3], sorted[1]};
+}
+
 Quad find_rectangle(std::span<const Point2d> points) {
   const std::vector<Point2d> hull = find_hull(points);
   Quad best = surround(hull, {1, 0});

@@ -27,6 +27,10 @@ double compute_distance(const Quad& quad, Point2d point);
 /// The area that both cover; neither may have crossing sides.
 double compute_intersection(const Quad& a, const Quad& b);
 
+/// The corners clockwise from the upper left one, as PaddleOCR orders them: of the two to the left the upper one is the
+/// first and the lower one the last, of those to the right the upper one the second.
+Quad order_corners(const Quad& quad);
+
 /// The rectangle of the smallest area around at least one point: its corners in their order. Its first side is along
 /// one of the convex hull's.
 Quad find_rectangle(std::span<const Point2d> points);

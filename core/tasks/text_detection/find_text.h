@@ -2,17 +2,12 @@
 #pragma once
 
 #include "core/data/batch.h"
-#include "core/data/boxes/quad.h"
+#include "core/tasks/found_text.h"
 
 #include <span>
 #include <vector>
 
 namespace ptrain {
-
-struct FoundText {
-  Quad corners{};    // px
-  double score = 0;  // mean probability of the pixels in the box before it is enlarged
-};
 
 /// Finds boxes in a map of the probabilities of pixels [height, width], each a square of 1 px: the rectangles of the
 /// smallest area around connected pixels above 0.3, of which there may be 1,000, from top to bottom. Those with a side

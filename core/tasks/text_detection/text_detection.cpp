@@ -138,14 +138,14 @@ std::vector<std::string> TextDetection::columns(const PredictionOptions& /*form*
 namespace {
 
 /// Corners of the model's input in px of the original image, which the corners of boxes at its edges are moved to.
-Prediction::Json restore_corners(const Quad& quad, const FramePlacement& place) {
-  Prediction::Json corners = Prediction::Json::array();
-  for (const Point2d& corner : quad) {
+Quad restore_corners(const Quad& quad, const FramePlacement& place) {
+  Quad restored{};
+  std::ranges::transform(quad, restored.begin(), [&](const Point2d& corner) -> Point2d {
     const double x = corner.x / double{place.scale_x()}, y = corner.y / double{place.scale_y()};
-    corners.push_back({std::round(std::clamp<double>(x, 0, place.original.width)),
-                       std::round(std::clamp<double>(y, 0, place.original.height))});
-  }
-  return corners;
+    return {std::round(std::clamp<double>(x, 0, place.original.width)),
+            std::round(std::clamp<double>(y, 0, place.original.height))};
+  });
+  return restored;
 }
 
 }  // namespace
@@ -163,11 +163,10 @@ std::vector<Prediction> TextDetection::predictions(const Batch& batch, const Bat
     made.index = index_of_row(batch, row);
     Prediction::Json found = Prediction::Json::array();
     for (const FoundText& one : find_text(batch, scores, row)) {
-      found.push_back({{"points", restore_corners(one.corners, place)}, {"score", one.score}});
-      made.text += fmt::format("{}{:.4f} at", made.text.empty() ? "" : "; ", one.score);
-      for (const auto& corner : found.back()["points"]) {
-        made.text += fmt::format(" {},{}", corner[0].get<double>(), corner[1].get<double>());
-      }
+      made.texts.push_back({restore_corners(one.corners, place), one.score});
+      const Quad& corners = made.texts.back().corners;
+      found.push_back({{"points", list_corners(corners)}, {"score", one.score}});
+      made.text += fmt::format("{}{:.4f} at {}", made.text.empty() ? "" : "; ", one.score, format_corners(corners));
     }
     if (made.text.empty()) made.text = "nothing";
     made.answer = found.size();

@@ -21,6 +21,7 @@ class TextDetection final : public Task {
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
   /// Replaces the logits by text_probabilities.
   void postprocess(Graph& graph) const override;
+  bool predicts_text_boxes() const override { return true; }
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   std::vector<std::string> columns(const PredictionOptions& form) const override;

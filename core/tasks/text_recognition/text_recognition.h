@@ -18,6 +18,7 @@ class TextRecognition final : public Task {
   /// since it knows how many it can read.
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   bool reads_outputs(Mode mode) const override { return mode != Mode::training; }
+  bool predicts_texts() const override { return true; }
   std::vector<MetricInfo> metrics(std::int64_t classes) const override;
   std::unique_ptr<Metrics> make_metrics(std::int64_t classes, const std::vector<std::string>& names) const override;
   std::vector<std::string> columns(const PredictionOptions& form) const override;
