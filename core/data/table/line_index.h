@@ -1,5 +1,5 @@
-// The starts of the lines of a large text file: every sixteenth is stored, half a byte per line. And the errors of
-// lines.
+// The starts of the lines of a large text file, of which some are stored: of short lines every sixteenth, half a byte
+// per line. And the errors of lines.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -34,15 +34,14 @@ class LineIndex {
   explicit LineIndex(std::string_view text);
 
   std::int64_t size() const { return size_; }
-  /// Line `index` from 0, without its end. Skips over at most fifteen others.
+  /// Line `index` from 0, without its end. Skips over at most fifteen others, and fewer long ones.
   std::string_view operator[](std::int64_t index) const;
 
  private:
-  static constexpr std::int64_t stride = 16;
-
   std::string_view text_;
   std::int64_t size_ = 0;
-  std::vector<std::uint64_t> begins_;  // of every sixteenth line
+  std::int64_t stride_;                // lines from one that is stored to the next
+  std::vector<std::uint64_t> begins_;  // of these
 };
 
 }  // namespace ptrain

@@ -106,6 +106,13 @@ TEST(LineIndex, FindsEveryLineWhateverEndsIt) {
     EXPECT_EQ(lines.size(), whole == text ? 50 : 51);
     for (std::int64_t i = 0; i < lines.size(); ++i) EXPECT_EQ(lines[i], fmt::format("line {}", i));
   }
+  for (const std::size_t length : {300, 3000, 100'000}) {
+    text.clear();
+    for (int i = 0; i < 20; ++i) text += std::string(length, static_cast<char>('a' + i)) + "\n";
+    const LineIndex lines(text);
+    EXPECT_EQ(lines.size(), 20);
+    for (std::int64_t i = 0; i < 20; ++i) EXPECT_EQ(lines[i], std::string(length, static_cast<char>('a' + i)));
+  }
   EXPECT_EQ(LineIndex("").size(), 0);
   EXPECT_EQ(LineIndex("\n\n")[1], "");
 }
