@@ -126,7 +126,7 @@ class MpiTransport final : public Transport {
   /// Sums this rank's slice.
   void reduce_part(std::byte* data, std::int64_t count, DType dtype, float factor) {
     const auto element = static_cast<std::int64_t>(element_size(dtype));
-    const Slice own = rank_slice(count, rank_, size_);
+    const RankSlice own = rank_slice(count, rank_, size_);
     const std::int64_t own_bytes = own.count() * element;
     set_slices(count, element);
     received_.resize(static_cast<std::size_t>(own_bytes * size_));
@@ -159,7 +159,7 @@ class MpiTransport final : public Transport {
       list->resize(static_cast<std::size_t>(size_));
     }
     for (int r = 0; r < size_; ++r) {
-      const Slice slice = rank_slice(count, r, size_);
+      const RankSlice slice = rank_slice(count, r, size_);
       slice_bytes_[static_cast<std::size_t>(r)] = static_cast<int>(slice.count() * element);
       slice_offsets_[static_cast<std::size_t>(r)] = static_cast<int>(slice.begin * element);
     }

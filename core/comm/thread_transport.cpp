@@ -75,7 +75,7 @@ class ThreadTransport final : public Transport {
     const auto ready = Clock::now();
     const auto element = static_cast<std::int64_t>(element_size(dtype));
     for (int other = 0; other < world_size(); ++other) {
-      const Slice slice = rank_slice(count, other, world_size());
+      const RankSlice slice = rank_slice(count, other, world_size());
       if (other == rank_ || slice.count() == 0) continue;
       const std::int64_t begin = slice.begin * element;
       std::memcpy(static_cast<std::byte*>(data) + begin,
@@ -132,7 +132,7 @@ class ThreadTransport final : public Transport {
   Clock::time_point reduce(void* data, std::int64_t count, DType dtype, float factor, Sums where) {
     offer(data, count);
     const auto ready = Clock::now();
-    const Slice slice = rank_slice(count, rank_, world_size());
+    const RankSlice slice = rank_slice(count, rank_, world_size());
     std::vector<void*>& places = places_;
     places.clear();
     for (const Offer& other : group_->offers) {

@@ -166,7 +166,7 @@ class GradAllReducePass {
   /// Buckets of which ranks own slices, of gradients that lie as `count` parameters do.
   std::vector<Bucket> cut_blocks(const Exchanged& buffer, std::int64_t count) const {
     std::vector<Bucket> buckets;
-    for (const Slice& block : options_.shard->blocks(count)) {
+    for (const RankSlice& block : options_.shard->blocks(count)) {
       Bucket bucket{block.begin, block.end, 0};
       for (const Value& value : graph_.values()) {
         if (value.base != buffer.gradients || value.producer < 0) continue;
@@ -228,7 +228,7 @@ class GradAllReducePass {
     const Node& update = update_node();
     const ValueId master = rewriter_.mapped(update.inputs[OptimizerUpdate::master]);
     std::vector<ValueId> gathered;
-    for (const Slice& block : options_.shard->blocks(to().desc(master).count())) {
+    for (const RankSlice& block : options_.shard->blocks(to().desc(master).count())) {
       const ValueId data = part(master, {block.begin, block.end, 0});
       to().add_node("gather." + to().value(data).name, std::make_shared<AllGatherStart>(), {data}, Pass::update);
       gathered.push_back(data);

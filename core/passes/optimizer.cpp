@@ -306,7 +306,7 @@ class OptimizerPass {
     if (!options_.shard) return {segment};
     std::vector<ParameterSegment> parts;
     std::int64_t moments = 0;  // of the slices before
-    for (const Slice& slice : options_.shard->slices(master_.size())) {
+    for (const RankSlice& slice : options_.shard->slices(master_.size())) {
       const std::int64_t begin = std::max(slice.begin, segment.master_offset);
       const std::int64_t end = std::min(slice.end, segment.master_offset + segment.count);
       if (begin < end) {

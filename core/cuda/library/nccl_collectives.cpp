@@ -111,7 +111,7 @@ class NcclCollectives final : public Collectives {
     exchange(name, [&] {
       ncclResult_t result = ncclGroupStart();
       for (int rank = 0; rank < world_size() && result == ncclSuccess; ++rank) {
-        const Slice slice = rank_slice(count, rank, world_size());
+        const RankSlice slice = rank_slice(count, rank, world_size());
         if (slice.count() == 0) continue;
         result = call(static_cast<std::byte*>(data) + slice.begin * static_cast<std::int64_t>(element_size(dtype)),
                       static_cast<std::size_t>(slice.count()), rank);

@@ -36,7 +36,7 @@ WholeState gather_shards(const Variables& variables, const Ranks& ranks, const s
       ranks.communicator()->broadcast(std::as_writable_bytes(std::span(part)), rank);
       if (!ranks.is_main()) continue;
       auto at = part.begin();
-      for (const Slice& slice : from.slices(count)) {
+      for (const RankSlice& slice : from.slices(count)) {
         std::copy_n(at, slice.count(), whole.begin() + slice.begin);
         at += slice.count();
       }
@@ -54,7 +54,7 @@ void scatter_shards(const WholeState& state, Variables& variables, const Ranks& 
     if (found != state.end()) whole = found->second;
     ranks.communicator()->broadcast(std::as_writable_bytes(std::span(whole)), 0);
     std::vector<float> mine;
-    for (const Slice& slice : shard.value().slices(count_whole(variables))) {
+    for (const RankSlice& slice : shard.value().slices(count_whole(variables))) {
       mine.insert(mine.end(), whole.begin() + slice.begin, whole.begin() + slice.end);
     }
     mine.resize(static_cast<std::size_t>(variables.at(name).desc.count()));

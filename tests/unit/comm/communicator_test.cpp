@@ -69,7 +69,7 @@ TEST(Communicator, AReduceScatterAndAnAllGatherAreAnAllReduce) {
         communicator.start_all_reduce(sums.data(), count, DType::f32, 0.5f);
         communicator.start_reduce_scatter(slices.data(), count, DType::f32, 0.5f);
         communicator.wait_all_reduces();
-        const Slice own = rank_slice(count, communicator.rank(), world_size);
+        const RankSlice own = rank_slice(count, communicator.rank(), world_size);
         for (std::size_t i = 0; i < slices.size(); ++i) {
           const auto at = static_cast<std::int64_t>(i);
           if (at < own.begin || at >= own.end) slices[i] = -1;
@@ -87,7 +87,7 @@ TEST(Communicator, AllGathersCopyEveryRanksSliceToAll) {
     expect_none(run_ranks(world_size, 10, [&](Communicator& communicator) {
       for (const std::int64_t count : {1, 17, 4096}) {
         std::vector<float> buffer(static_cast<std::size_t>(count), -1);
-        const Slice own = rank_slice(count, communicator.rank(), world_size);
+        const RankSlice own = rank_slice(count, communicator.rank(), world_size);
         for (std::int64_t i = own.begin; i < own.end; ++i) buffer[static_cast<std::size_t>(i)] = static_cast<float>(i);
         communicator.start_all_gather(buffer.data(), count, DType::f32);
         communicator.wait_all_reduces();

@@ -51,7 +51,7 @@ TEST(Reduce, SlicesCoverABufferOnce) {
     for (const int world_size : {1, 2, 3, 7}) {
       std::int64_t next = 0;
       for (int rank = 0; rank < world_size; ++rank) {
-        const Slice slice = rank_slice(count, rank, world_size);
+        const RankSlice slice = rank_slice(count, rank, world_size);
         EXPECT_EQ(slice.begin, next);
         EXPECT_GE(slice.end, slice.begin);
         next = slice.end;
@@ -69,7 +69,7 @@ TEST(Shard, SlicesOfAllRanksCoverABufferOnceInBlocks) {
       std::int64_t kept = 0;
       for (int rank = 0; rank < world_size; ++rank) {
         const Shard shard{rank, world_size, 512};
-        for (const Slice& slice : shard.slices(count)) {
+        for (const RankSlice& slice : shard.slices(count)) {
           EXPECT_TRUE(slice.count() == 0 || slice.begin / 512 == (slice.end - 1) / 512) << "within a block";
           for (std::int64_t i = slice.begin; i < slice.end; ++i) ++owners[static_cast<std::size_t>(i)];
         }
