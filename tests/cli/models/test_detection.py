@@ -84,7 +84,7 @@ def draw_shapes(folder, seed, count):
 
 def quantize_all(test, model):
     """The report of a quantization of all layers on drawn shapes, and metrics before and after on them."""
-    for name, count in (("calibration", 48), ("evaluation", 96)):
+    for name, count in (("calibration", 48), ("evaluation", 400)):
         draw_shapes(test.folder / name, name, count)
     whole, report = test.folder / "int8", test.folder / "quantize.json"
     made = run("quantize", model, "--calibrate", test.folder / "calibration", "--evaluate", test.folder / "evaluation", "--out", whole,
