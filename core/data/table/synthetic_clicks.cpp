@@ -32,7 +32,7 @@ class SyntheticClicks final : public SyntheticDataset {
     const auto categories = out.at<std::int32_t>(tensor_names::categorical_features);
     std::ranges::fill(categories, -1);
     for (int i = 0; i < info_.categorical_features; ++i) {
-      for (int k = 0; k < draw_count(stream, i); ++k) {
+      for (int k = 0, count = draw_count(stream, i); k < count; ++k) {
         categories[place_word(i, k)] =
             category_id(i, fmt::format("{:08x}", draw_category(stream, i, k)), info_.hash_buckets);
       }
@@ -44,7 +44,7 @@ class SyntheticClicks final : public SyntheticDataset {
     const RandomStream stream = sample_stream(index);
     float odds = info_.dense_features > 0 ? 2 * stream.uniform(0) - 1 : 0;
     for (int i = 0; i < std::min(telling_features, info_.categorical_features); ++i) {
-      for (int k = 0; k < draw_count(stream, i); ++k) {
+      for (int k = 0, count = draw_count(stream, i); k < count; ++k) {
         odds += weight_scale_ * hidden_weight(i, draw_category(stream, i, k));
       }
     }
