@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/vector.h"
+#include "core/ops/math/activation_math.h"
 
 #include <algorithm>
 #include <vector>
@@ -11,14 +12,13 @@
 namespace ptrain::cpu {
 namespace {
 
-/// As PyTorch's relu, which keeps NaN.
 struct Relu {
   PTRAIN_INLINE static f32x16 apply(f32x16 x) {
-    return by_registers([](auto v) { return v < 0 ? decltype(v){} : v; }, x);
+    return by_registers([](auto v) { return activate<Activation::relu>(v); }, x);
   }
   /// `gradient` where x is positive.
   PTRAIN_INLINE static f32x16 filter(f32x16 x, f32x16 gradient) {
-    return by_registers([](auto v, auto g) { return v <= 0 ? decltype(g){} : g; }, x, gradient);
+    return by_registers([](auto v, auto g) { return activation_gradient<Activation::relu>(g, v); }, x, gradient);
   }
 };
 struct Identity {

@@ -6,14 +6,12 @@
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/reduce.cuh"
 #include "core/cuda/primitives/vector.cuh"
+#include "core/ops/math/activation_math.h"
 
 namespace ptrain::cuda {
 namespace {
 
 constexpr int rows_per_block = block_threads / 32;
-
-/// As PyTorch's relu, which keeps NaN.
-__device__ inline float rectify(float x) { return x < 0 ? 0 : x; }
 
 template <typename T>
 __global__ void __launch_bounds__(block_threads) matvec_kernel(bool relu, std::int64_t total_rows, std::int64_t rows,
@@ -24,7 +22,7 @@ __global__ void __launch_bounds__(block_threads) matvec_kernel(bool relu, std::i
   float sum = 0;
   for (std::int64_t c = threadIdx.x % 32; c < columns; c += 32) {
     const float x = to_float(left[c]);
-    sum += (relu ? rectify(x) : x) * to_float(right[c]);
+    sum += (relu ? activate<Activation::relu>(x) : x) * to_float(right[c]);
   }
   sum = warp_sum(sum);
   if (threadIdx.x % 32 == 0) y[row] = from_float<T>(sum);
@@ -45,8 +43,9 @@ __global__ void __launch_bounds__(block_threads)
       load(a + at, values);
 #pragma unroll
       for (int k = 0; k < n; ++k) {
-        sums[k] += (relu ? rectify(values[k]) : values[k]) * gradient;
-        values[k] = relu && values[k] <= 0 ? 0 : factors[k] * gradient;
+        sums[k] += (relu ? activate<Activation::relu>(values[k]) : values[k]) * gradient;
+        const float dx = factors[k] * gradient;
+        values[k] = relu ? activation_gradient<Activation::relu>(dx, values[k]) : dx;
       }
       store(da + at, values);
     }
