@@ -1,6 +1,5 @@
 // The program: passes the command line to a command, and turns an error into one line and an exit code.
 #include "cli/commands.h"
-#include "cli/spin_count.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "core/base/signals.h"
@@ -134,7 +133,6 @@ int complain(ExitCode code, std::string_view message) {
 
 int main(int argc, char** argv) {
   using ptrain::ExitCode;
-  ptrain::restore_environment();
   // Return freed buffers of 1 MiB and more to the system; glibc would raise this threshold dynamically and keep them.
   ptrain::open_standard_streams();
   mallopt(M_MMAP_THRESHOLD, 1 << 20);

@@ -119,7 +119,6 @@ void ComputingThread::run(int threads, const std::function<void()>& body) {
   const auto compute = [&] {
     const CallingThread thread(threads);
     body();
-    crowding_.observe(threads);
   };
   if (::getpid() == loader) return compute();
   if (worker_ && !worker_->is_here()) static_cast<void>(worker_.release());

@@ -1,8 +1,6 @@
 // Where calls of the library compute: the state of the calling thread, and what takes its place in forked processes.
 #pragma once
 
-#include "core/api/crowding.h"
-
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -43,7 +41,6 @@ class ComputingThread {
  private:
   class Worker;
   std::mutex running_;
-  Crowding crowding_;
   std::unique_ptr<Worker> worker_;
 };
 

@@ -1,6 +1,8 @@
 // The stream that orders a device's work, and its clock.
 #pragma once
 
+#include "core/base/crowding.h"
+
 #include <functional>
 #include <memory>
 #include <span>
@@ -50,6 +52,11 @@ class Stream {
   /// The stream outlives the timer.
   virtual std::unique_ptr<LapTimer> make_lap_timer() { return make_host_lap_timer(); }
   virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
+  /// Call it after each run of a plan, on the thread that ran it.
+  void end_run() { crowding_.observe(); }
+
+ private:
+  Crowding crowding_;
 };
 
 }  // namespace ptrain

@@ -62,15 +62,6 @@ class Threads(ProgramTest):
         expected = self.losses_with("plain", "-o", "threads=2")
         self.assertEqual(self.losses_with("dynamic", "-o", "threads=2", OMP_DYNAMIC="true"), expected)
 
-    def test_threads_that_wait_sleep_soon_unless_the_user_says_otherwise(self):
-        others = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
-        for variables, rounds in (({}, 1000), ({"GOMP_SPINCOUNT": "77"}, 77), ({"OMP_WAIT_POLICY": "active"}, 30000000000)):
-            with self.subTest(variables):
-                shown = run("--version", env={**others, **variables, "OMP_DISPLAY_ENV": "verbose"})
-                if "libgomp" not in shown.stderr and "GOMP_SPINCOUNT" not in shown.stderr:
-                    self.skipTest("another OpenMP runtime")
-                self.assertIn(f"GOMP_SPINCOUNT = '{rounds}'", shown.stderr)
-
 
 class ControlGroups(ProgramTest):
     """In groups of version 1, made for the test; tests/unit/base has both versions as trees of files."""

@@ -1,4 +1,4 @@
-#include "core/api/crowding.h"
+#include "core/base/crowding.h"
 
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
@@ -17,7 +17,7 @@
 #include <optional>
 #include <thread>
 
-namespace ptrain::api {
+namespace ptrain {
 namespace {
 
 /// How long this thread has been ready to run without a core, in ns; none where the kernel does not say.
@@ -74,12 +74,12 @@ class Crowding::IdleTeam {
   std::thread thread_;
 };
 
-std::shared_ptr<Crowding::IdleTeam> Crowding::share_idle_team(int threads) {
+std::shared_ptr<Crowding::IdleTeam> Crowding::share_idle_team() {
   static std::mutex mutex;
   static auto& shared = *new std::weak_ptr<IdleTeam>;  // outlives sessions that are closed at the program's end
   static pid_t process = ::getpid();
   constexpr int most = 64;
-  const int size = omp_get_num_procs() - threads + 2;  // itself, and one more than there are cores without it
+  const int size = omp_get_num_procs() - thread_count() + 2;  // itself, and one more than there are cores without it
   if (size > most || size < 2 || !IdleTeam::can_help()) return {};
   const std::lock_guard lock(mutex);
   if (process != ::getpid()) return {};  // libgomp still counts the threads that the parent had
@@ -93,27 +93,33 @@ std::shared_ptr<Crowding::IdleTeam> Crowding::share_idle_team(int threads) {
   return team;
 }
 
-void Crowding::observe(int threads) {
+bool Crowding::shortens_spinning() const {
+  const std::lock_guard lock(mutex_);
+  return team_ != nullptr;
+}
+
+void Crowding::observe() {
   using namespace std::chrono_literals;
+  thread_local Clock::time_point seen;  // when this thread was last looked at
+  thread_local std::int64_t waited_until_then = 0;
+  if (thread_count() == 1) return;
   const auto now = Clock::now();
-  const std::int64_t thread = ::gettid();
-  if (threads == 1 || (thread == thread_ && now - seen_ < 5ms)) return;
+  if (now - seen < 200ms) return;  // a slice given to others now and then is no crowd
   const std::optional<std::int64_t> waited = read_waiting_time();
   if (!waited) return;
-  const double since = std::chrono::duration<double, std::nano>(now - seen_).count();
-  constexpr double share = 0.1;
-  if (thread == thread_ && static_cast<double>(*waited - waited_) > share * since) crowded_ = now;
-  thread_ = thread;
-  waited_ = *waited;
-  seen_ = now;
-  if (crowded_ != Clock::time_point{} && now - crowded_ < 3s) {
-    try {
-      if (!team_) team_ = share_idle_team(threads);
-    } catch (const Error&) {  // no thread can be started: they keep spinning
-    }
-  } else {
-    team_.reset();
+  const double since = std::chrono::duration<double, std::nano>(now - seen).count();
+  constexpr double share = 0.25;
+  const bool was_seen = seen != Clock::time_point{};
+  const bool is_crowded = was_seen && static_cast<double>(*waited - waited_until_then) > share * since;
+  seen = now;
+  waited_until_then = *waited;
+  const std::lock_guard lock(mutex_);
+  if (is_crowded) crowded_ = now;
+  if (crowded_ == Clock::time_point{} || now - crowded_ > 1s) return team_.reset();
+  try {
+    if (!team_) team_ = share_idle_team();
+  } catch (const Error&) {  // no thread can be started: they keep spinning
   }
 }
 
-}  // namespace ptrain::api
+}  // namespace ptrain
