@@ -33,11 +33,19 @@ std::size_t Variables::pending_bytes() const {
 }
 
 void Variables::allocate() {
-  for (auto& [name, entry] : entries_) {
-    if (entry.view || entry.data != nullptr) continue;
-    buffers_.emplace_back(memory_, entry.desc.bytes());
-    entry.data = buffers_.back().data();
-  }
+  constexpr std::size_t alignment = 256;  // what devices' own allocations have
+  const auto for_each_pending = [this](auto function) {
+    std::size_t offset = 0;
+    for (auto& [name, entry] : entries_) {
+      if (entry.view || entry.data != nullptr) continue;
+      function(entry, offset);
+      offset += (entry.desc.bytes() + alignment - 1) / alignment * alignment;
+    }
+    return offset;
+  };
+  const std::size_t bytes = for_each_pending([](const Entry&, std::size_t) {});
+  std::byte* const memory = buffers_.emplace_back(memory_, bytes).data();
+  for_each_pending([memory](Entry& entry, std::size_t offset) { entry.data = memory + offset; });
   for (const View& view : pending_views_) {
     entries_.find(view.name)->second.data = at(view.base).data + view.byte_offset;
   }

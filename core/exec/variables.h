@@ -26,7 +26,7 @@ class Variables {
   void declare(const Graph& graph);
   /// Bytes that allocate() would still allocate.
   std::size_t pending_bytes() const;
-  /// Allocates zeroed memory for what was declared since the last call.
+  /// Allocates zeroed memory for what was declared since the last call, all in one: small ones too lie on huge pages.
   void allocate();
 
   bool contains(std::string_view name) const { return entries_.find(name) != entries_.end(); }
