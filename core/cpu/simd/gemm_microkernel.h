@@ -2,12 +2,10 @@
 // gradient's time. Each defines its packing; it takes `step_pixels` pixels at a time, and channels in multiples of 32.
 #pragma once
 
+#include "core/cpu/simd/amx.h"
 #include "core/cpu/simd/vector.h"
 
 #ifdef __AVX512F__
-
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <span>
@@ -134,20 +132,11 @@ struct AmxProduct {
   static constexpr std::int64_t step_pixels = 32;
   static constexpr const char* name = "amx_taps";
 
-  /// Requests the tile registers from the kernel (required since Linux 5.16).
-  static bool available() {
-    constexpr long request_permission = 0x1023, tile_data = 18;
-    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-  }
+  static bool available() { return request_amx(); }
   static void begin() {
-    struct alignas(64) TileConfig {
-      std::uint8_t palette = 1, start_row = 0;
-      std::array<std::uint8_t, 14> reserved{};
-      std::array<std::uint16_t, 16> bytes_per_row{64, 64, 64, 64, 64, 64, 64, 64};
-      std::array<std::uint8_t, 16> rows{16, 16, 16, 16, 16, 16, 16, 16};
-    };
-    const TileConfig config;
-    _tile_loadconfig(&config);
+    static constexpr TileShapes shapes{.bytes_per_row{64, 64, 64, 64, 64, 64, 64, 64},
+                                       .rows{16, 16, 16, 16, 16, 16, 16, 16}};
+    _tile_loadconfig(&shapes);
   }
   static void end() { _tile_release(); }
 

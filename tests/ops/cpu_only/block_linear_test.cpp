@@ -94,12 +94,13 @@ TEST(BlockLinear, ComputesARowAlikeWhateverIsBesideIt) {
   for (const BlockFormat format : block_formats) {
     const auto op = std::make_shared<BlockLinear>(BlockAttributes{format});
     const std::int64_t in = whole_blocks(format, 288);
-    std::vector<HostTensor> inputs{random_tensor(DType::f32, Shape{7, in}, 1), random_blocks(format, Shape{11, in}, 2)};
+    std::vector<HostTensor> inputs{random_tensor(DType::f32, Shape{37, in}, 1),
+                                   random_blocks(format, Shape{21, in}, 2)};
     const std::vector<double> together = run_op(op, inputs)[0].values;
-    for (std::ptrdiff_t row = 0; row < 7; ++row) {
+    for (std::ptrdiff_t row = 0; row < 37; ++row) {
       const auto first = inputs[0].values.begin() + row * in;
       std::vector<HostTensor> alone{tensor(DType::f32, Shape{1, in}, {first, first + in}), inputs[1]};
-      const std::vector<double> expected(together.begin() + row * 11, together.begin() + (row + 1) * 11);
+      const std::vector<double> expected(together.begin() + row * 21, together.begin() + (row + 1) * 21);
       EXPECT_EQ(run_op(op, alone)[0].values, expected) << enum_name(format) << ", row " << row;
     }
   }

@@ -1,11 +1,11 @@
-// Eight rows of weights at a time, with four adjacent elements of each in a register, so that a lane adds up one
-// element of y. One product serves one row of x and many: a block's integers are exact, and blocks are added in their
-// order, so that a text's values do not depend on the texts beside it.
+// Some rows of weights at a time, with four adjacent elements of each in a register, so that a lane adds up one element
+// of y. One product serves one row of x and many: a block's integers are exact, and blocks are added in their order, so
+// that a text's values do not depend on the texts beside it.
 #include "core/ops/quantization/block_linear.h"
 
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
-#include "core/cpu/kernels/quantization/block_panel.h"
+#include "core/cpu/kernels/quantization/block_products.h"
 #include "core/cpu/simd/small_gemm.h"
 
 #include <fmt/format.h>
@@ -16,81 +16,6 @@ namespace ptrain::cpu {
 namespace {
 
 using namespace block_panel;
-
-/// Rows of x as integers with a scale for each block, and the sum of each block's values.
-struct RoundedRows {
-  RoundedRows(void* workspace, std::int64_t rows, std::int64_t row_elements)
-      : columns(row_elements),
-        blocks(row_elements / block_row_elements),
-        integers(static_cast<std::int8_t*>(workspace)),
-        scales(reinterpret_cast<float*>(integers + rows * columns)),
-        totals(scales + rows * blocks) {}
-
-  static std::size_t bytes(std::int64_t rows, std::int64_t columns) {
-    return static_cast<std::size_t>(rows * (columns + columns / block_row_elements * 2 * std::int64_t{sizeof(float)}));
-  }
-
-  void round_row(const float* x, std::int64_t row) const {
-    for (std::int64_t b = 0; b < blocks; ++b) round_block(x + b * block_row_elements, row * blocks + b);
-  }
-
-  std::int64_t columns, blocks;
-  std::int8_t* integers;
-  float *scales, *totals;
-
- private:
-  /// A value that is not finite makes the scale so, and all that is computed with it.
-  void round_block(const float* x, std::int64_t block) const {
-    const f32x16 first = load16(x), second = load16(x + lanes);
-    const auto magnitude = [](auto v) { return v < 0 ? -v : v; };
-    const f32x16 most = by_registers(
-        [&](auto a, auto b) { return magnitude(a) > magnitude(b) ? magnitude(a) : magnitude(b); }, first, second);
-    float magnitudes[lanes];
-    store16(magnitudes, most);
-    const float largest = *std::max_element(magnitudes, magnitudes + lanes);
-    const float inverse = largest > least_magnitude ? 127 / largest : 0;
-    std::int8_t* to = integers + block * block_row_elements;
-    store16(to, first * splat(inverse));
-    store16(to + lanes, second * splat(inverse));
-    const float poison = total((first - first) + (second - second));
-    scales[block] = largest / 127 + poison;
-    int sum = 0;
-    for (int i = 0; i < block_row_elements; ++i) sum += to[i];
-    totals[block] = scales[block] * static_cast<float>(sum);
-  }
-
-  static constexpr float least_magnitude = 1e-30f;  // smaller values are 0, before the inverse overflows
-};
-
-/// Adds to sums[j] what the blocks from `first` on give for row `row + j` of x.
-template <BlockFormat format, int rows>
-PTRAIN_INLINE void add_blocks(const PanelBlock<format>* panel, std::int64_t count, const RoundedRows& x,
-                              std::int64_t row, std::int64_t first, Floats (&sums)[rows]) {
-  using Block = PanelBlock<format>;
-  constexpr int words_of_part = words / Block::parts;
-  const std::int8_t* integers = x.integers + row * x.columns + first * block_row_elements;
-  const float *scales = x.scales + row * x.blocks + first, *totals = x.totals + row * x.blocks + first;
-  for (std::int64_t b = 0; b < count; ++b, integers += block_row_elements, ++scales, ++totals) {
-    const Block& block = panel[b];
-#pragma GCC unroll 2
-    for (int part = 0; part < Block::parts; ++part) {
-      ProductSums<Block::is_signed> products[rows];
-#pragma GCC unroll 8
-      for (int i = part * words_of_part; i < (part + 1) * words_of_part; ++i) {
-#pragma GCC unroll 4
-        for (int j = 0; j < rows; ++j) products[j].add(block.integers[i], splat_word(integers + j * x.columns + i * 4));
-      }
-#pragma GCC unroll 4
-      for (int j = 0; j < rows; ++j) {
-        sums[j] += products[j].get() * (block.scales[part] * splat_panel(scales[j * x.blocks]));
-      }
-    }
-    if constexpr (Block::has_least) {
-#pragma GCC unroll 4
-      for (int j = 0; j < rows; ++j) sums[j] += block.least * splat_panel(totals[j * x.blocks]);
-    }
-  }
-}
 
 class BlockLinearKernel final : public Kernel {
   using Op = BlockLinear;
@@ -103,7 +28,9 @@ class BlockLinearKernel final : public Kernel {
         rows_(context.inputs[Op::x].count() / in_) {}
 
   std::size_t workspace_bytes() const override { return RoundedRows::bytes(rows_, in_); }
-  KernelRecord record() const override { return {fmt::format("{}:{}", enum_name(format_), instructions)}; }
+  KernelRecord record() const override {
+    return {fmt::format("{}:{}", enum_name(format_), uses_amx() ? "amx" : instructions)};
+  }
 
   void run(const KernelArgs& args) override {
     const auto* x = static_cast<const float*>(args.inputs[Op::x]);
@@ -130,9 +57,18 @@ class BlockLinearKernel final : public Kernel {
  private:
   static constexpr std::int64_t elements_at_once = 1 << 14;  // per thread
   static constexpr int tile_rows = 4;                        // of x
-  static constexpr int kept_blocks = 32;                     // of panels, in the first-level cache
-  static constexpr std::int64_t panels_at_once = 4;  // for each row of x that is read, where there are many rows
-  static constexpr std::int64_t many_rows = 8;       // fewer read weights in the order of the memory
+  static constexpr std::int64_t many_rows = 8;               // fewer read weights in the order of the memory
+
+  /// What is kept, in the first-level cache or near it, while all rows of x are multiplied by it.
+  struct Kept {
+    std::int64_t panels, blocks;  // of each
+  };
+  static constexpr Kept kept_for_few{1, 32}, kept_for_many{4, 8}, kept_for_amx{1, knows_amx ? 64 : 0};
+  static constexpr std::int64_t kept_blocks =
+      std::max({kept_for_few.blocks, kept_for_many.panels* kept_for_many.blocks, kept_for_amx.blocks});
+
+  bool uses_amx() const { return rows_ >= amx_rows && has_amx(); }
+  Kept kept() const { return uses_amx() ? kept_for_amx : rows_ < many_rows ? kept_for_few : kept_for_many; }
 
   template <BlockFormat format>
   void multiply(const RoundedRows& x, const KernelArgs& args) const {
@@ -141,7 +77,7 @@ class BlockLinearKernel final : public Kernel {
                       static_cast<float*>(args.outputs[0])};
     parallel_for((out_ + panel_rows - 1) / panel_rows, std::max<std::int64_t>(1, elements_at_once / in_ / panel_rows),
                  [&](std::int64_t begin, std::int64_t end) {
-                   const std::int64_t most = rows_ < many_rows ? 1 : panels_at_once;
+                   const std::int64_t most = kept().panels;
                    for (std::int64_t panel = begin; panel < end; panel += most) {
                      multiply_panels<format>(layer, x, panel, std::min(most, end - panel));
                    }
@@ -157,7 +93,7 @@ class BlockLinearKernel final : public Kernel {
   template <BlockFormat format>
   void multiply_panels(const Layer& layer, const RoundedRows& x, std::int64_t first, std::int64_t count) const {
     PanelBlock<format> panels[kept_blocks];
-    const std::int64_t most = kept_blocks / count;
+    const std::int64_t most = kept().blocks;
     for (std::int64_t block = 0; block < x.blocks; block += most) {
       const std::int64_t blocks = std::min<std::int64_t>(most, x.blocks - block);
       for (std::int64_t p = 0; p < count; ++p) load_panel(layer.w, first + p, block, blocks, panels + p * blocks);
@@ -167,6 +103,12 @@ class BlockLinearKernel final : public Kernel {
         }
       };
       std::int64_t row = 0;
+      if constexpr (knows_amx) {
+        if (uses_amx()) {
+          const AmxTiles<format> tiles;
+          for (; row + amx_rows <= rows_; row += amx_rows) tile.template operator()<amx_rows>(row);
+        }
+      }
       for (; row + tile_rows <= rows_; row += tile_rows) tile.template operator()<tile_rows>(row);
       if (rows_ - row == 3) tile.template operator()<3>(row);
       if (rows_ - row == 2) tile.template operator()<2>(row);
@@ -190,7 +132,7 @@ class BlockLinearKernel final : public Kernel {
     }
   }
 
-  /// Of y, eight columns (fewer at its end) of `rows` rows: begins with the bias, or adds to y.
+  /// Of y, a panel's columns (fewer at its end) of `rows` rows: begins with the bias, or adds to y.
   template <BlockFormat format, int rows>
   void multiply_tile(const Layer& layer, const RoundedRows& x, std::int64_t row, std::int64_t column,
                      const PanelBlock<format>* panel, std::int64_t first, std::int64_t blocks) const {
@@ -198,18 +140,32 @@ class BlockLinearKernel final : public Kernel {
     Floats sums[rows] = {};
     for (int j = 0; j < rows; ++j) {
       const float* from = first > 0 ? layer.y + (row + j) * out_ : layer.bias;
-      if (from != nullptr) copy_columns(&sums[j], from + column, bytes);
+      if (from != nullptr) sums[j] = load_columns(from + column, bytes);
     }
-    add_blocks<format, rows>(panel, blocks, x, row, first, sums);
-    for (int j = 0; j < rows; ++j) copy_columns(layer.y + (row + j) * out_ + column, &sums[j], bytes);
+    const BlockRows block_rows(x, row, first);
+    if constexpr (rows == amx_rows) {
+      AmxTiles<format>::add(panel, blocks, block_rows, sums);
+    } else {
+      add_blocks<format, rows>(panel, blocks, block_rows, sums);
+    }
+    for (int j = 0; j < rows; ++j) store_columns(layer.y + (row + j) * out_ + column, sums[j], bytes);
   }
 
-  /// A copy, by one instruction where it is of all columns of a panel.
-  PTRAIN_INLINE static void copy_columns(void* to, const void* from, std::size_t bytes) {
-    if (bytes == sizeof(Floats)) {
-      memcpy(to, from, sizeof(Floats));
+  /// By one instruction where they are all of a panel.
+  PTRAIN_INLINE static Floats load_columns(const float* from, std::size_t bytes) {
+    Floats columns{};
+    if (bytes == sizeof columns) {
+      memcpy(&columns, from, sizeof columns);
     } else {
-      memcpy(to, from, bytes);
+      memcpy(&columns, from, bytes);
+    }
+    return columns;
+  }
+  PTRAIN_INLINE static void store_columns(float* to, Floats columns, std::size_t bytes) {
+    if (bytes == sizeof columns) {
+      memcpy(to, &columns, sizeof columns);
+    } else {
+      memcpy(to, &columns, bytes);
     }
   }
 
