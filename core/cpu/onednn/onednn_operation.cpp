@@ -1,6 +1,7 @@
 #include "core/cpu/onednn/onednn_operation.h"
 
 #include "core/base/parallel.h"
+#include "core/cpu/constant_memory.h"
 #include "core/cpu/simd/convert.h"
 
 #include <cstring>
@@ -30,18 +31,23 @@ struct PackedForm {
   bool operator==(const PackedForm&) const = default;
 };
 
-dnnl::memory pack(const dnnl::engine& engine, dnnl::stream& stream, const PackedForm& form, void* given) {
-  dnnl::memory from(form.stored, engine, nullptr);
+Constant make_constant(const dnnl::memory::desc& desc, const dnnl::engine& engine) {
+  std::shared_ptr<std::byte> bytes = allocate_constant(desc.get_size());
+  return {dnnl::memory(desc, engine, bytes.get()), bytes};
+}
+
+Constant pack(const dnnl::engine& engine, dnnl::stream& stream, const PackedForm& form, void* given) {
+  Constant from{dnnl::memory(form.stored, engine, nullptr), {}};
   if (computed_in_f32(form.dtype)) {
-    from = dnnl::memory(form.stored, engine);
+    from = make_constant(form.stored, engine);
     const auto count = static_cast<std::int64_t>(form.stored.get_size() / sizeof(float));
-    convert(form.dtype, given, DType::f32, from.get_data_handle(), count);
+    convert(form.dtype, given, DType::f32, from.memory.get_data_handle(), count);
   } else {
-    from.set_data_handle(given);
+    from.memory.set_data_handle(given);
   }
   if (form.stored == form.wanted) return from;
-  dnnl::memory to(form.wanted, engine);
-  dnnl::reorder(from, to).execute(stream, from, to);
+  Constant to = make_constant(form.wanted, engine);
+  dnnl::reorder(from.memory, to.memory).execute(stream, from.memory, to.memory);
   stream.wait();
   return to;
 }
@@ -93,11 +99,13 @@ void OnednnOperation::bind(const dnnl::engine& engine, const Binding& binding, b
 }
 
 void OnednnOperation::pack_constants(const KernelArgs& args) {
+  packed_constants_.clear();
   for (const Binding& binding : constants_) {
     void* given = args.inputs[static_cast<std::size_t>(binding.slot)];
     const PackedForm form{binding.dtype, binding.stored, binding.wanted};
     const auto make = [&] { return pack(stream_.get_engine(), stream_, form, given); };
-    arguments_[binding.argument] = kept_ == nullptr ? make() : kept_->get<dnnl::memory>(given, form, make);
+    packed_constants_.push_back(kept_ == nullptr ? make() : kept_->get<Constant>(given, form, make));
+    arguments_[binding.argument] = packed_constants_.back().memory;
   }
   packed_ = true;
 }

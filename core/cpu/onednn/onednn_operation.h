@@ -32,6 +32,12 @@ struct Binding {
   int starts_from = -1;                     // for a result that is added to: the input with its initial values
 };
 
+/// A converted constant; copies share its bytes.
+struct Constant {
+  dnnl::memory memory;
+  std::shared_ptr<std::byte> bytes;
+};
+
 /// Owns everything for one execution; `run` only binds pointers. Not thread-safe.
 class OnednnOperation final : public Kernel {
  public:
@@ -80,8 +86,9 @@ class OnednnOperation final : public Kernel {
   std::vector<Placed> placed_;
   std::vector<Reorder> before_, after_;
   std::vector<Binding> constants_;  // the ones to convert
-  bool packed_ = false;             // constants_ are converted
-  ConstantStore* kept_ = nullptr;   // null: in a trial
+  std::vector<Constant> packed_constants_;
+  bool packed_ = false;            // constants_ are converted
+  ConstantStore* kept_ = nullptr;  // null: in a trial
   std::size_t workspace_bytes_ = 0;
   std::string implementation_;
 };

@@ -4,6 +4,7 @@
 #include "core/cpu/kernels/conv2d/winograd.h"
 
 #include "core/base/parallel.h"
+#include "core/cpu/constant_memory.h"
 #include "core/cpu/kernels/conv2d/winograd_tiles.h"
 #include "core/cpu/simd/small_gemm.h"
 #include "core/ops/math/activation_math.h"
@@ -22,10 +23,7 @@ class WinogradConvolution final : public Kernel {
   static constexpr std::int64_t wanted_floats = std::int64_t{1} << 16;
   static constexpr std::int64_t fewest_tiles = 24, row_step = 6;  // tiles per task: enough to amortise reading the
                                                                   // filters
-  struct alignas(64) CacheLine {
-    float values[line];
-  };
-  using Filters = std::shared_ptr<std::vector<CacheLine>>;
+  using Filters = std::shared_ptr<std::byte>;
   struct Form {
     FilterUse use;
     DType type;
@@ -98,13 +96,13 @@ class WinogradConvolution final : public Kernel {
     }
     if (filters_ == nullptr) {
       const auto make = [&] {
-        auto made = std::make_shared<std::vector<CacheLine>>(static_cast<std::size_t>(filter_floats() / line));
-        transform_filters(w, made->front().values);
+        Filters made = allocate_constant(static_cast<std::size_t>(filter_floats()) * sizeof(float));
+        transform_filters(w, reinterpret_cast<float*>(made.get()));
         return made;
       };
       filters_ = kept_ == nullptr ? make() : kept_->get<Filters>(w, Form{use_, weights_type_}, make);
     }
-    return filters_->front().values;
+    return reinterpret_cast<const float*>(filters_.get());
   }
 
   void transform_filters(const void* w, float* filters) const {
