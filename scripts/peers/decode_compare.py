@@ -27,13 +27,13 @@ def make_cases(options, model, scenario):
                     "--threads", threads]
     commands = {
         "ptrain": (["env", f"OMP_NUM_THREADS={threads}", options.ptrain, "bench", "infer", model, "--scenario", scenario,
-                    "--tokens", tokens, "--json"], "tokens_per_second"),
-        "llama.cpp": ([options.llama_bench, "-m", model, *of_llama, "-t", threads, "-r", 5, "-o", "jsonl"], "avg_ts"),
-        "transformers fp32": ([*transformers, "--dtype", "fp32"], "tokens_per_second"),
-        "transformers bf16": ([*transformers, "--dtype", "bf16"], "tokens_per_second"),
+                    "--tokens", tokens], r"([0-9.]+) ± [0-9.]+ tokens/s"),
+        "llama.cpp": ([options.llama_bench, "-m", model, *of_llama, "-t", threads, "-r", 5, "-o", "jsonl"], "json:avg_ts"),
+        "transformers-fp32": ([*transformers, "--dtype", "fp32"], "json:tokens_per_second"),
+        "transformers-bf16": ([*transformers, "--dtype", "bf16"], "json:tokens_per_second"),
     }
-    return [{"name": name, "command": join(command), "metric": f"json:{figure}", "unit": "tokens/s"}
-            for name, (command, figure) in commands.items() if name.split()[0] not in options.without]
+    return [{"name": name, "command": join(command), "metric": metric, "unit": "tokens/s"}
+            for name, (command, metric) in commands.items() if name.split("-")[0] not in options.without]
 
 
 def measure(options, model, scenario, folder):

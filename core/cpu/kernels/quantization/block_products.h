@@ -129,9 +129,21 @@ PTRAIN_INLINE void add_blocks(const PanelBlock<format>* panel, std::int64_t coun
 inline constexpr int amx_rows = 16;  // of x
 
 #ifdef __AMX_INT8__
-
 inline constexpr bool knows_amx = true;
-inline bool has_amx() { return request_amx(); }
+#else
+inline constexpr bool knows_amx = false;
+#endif
+
+/// Whether AmxTiles are compiled, and this process may use them.
+inline bool has_amx() {
+#ifdef __AMX_INT8__
+  return request_amx();
+#else
+  return false;
+#endif
+}
+
+#ifdef __AMX_INT8__
 
 /// Products by tiles, from its creation on to its end.
 template <BlockFormat format>
@@ -195,8 +207,6 @@ class AmxTiles {
 
 #else
 
-inline constexpr bool knows_amx = false;
-inline bool has_amx() { return false; }
 template <BlockFormat format>
 class AmxTiles;
 
