@@ -21,7 +21,7 @@ struct Row {
 constexpr double lanes = 16;
 
 // The first row whose model is in the GPU's name applies.
-constexpr Row rows[] = {
+constexpr Row known_gpus[] = {
     {"B200", 2250, 1125, 75, 8.0, 180, 1000, 5, 18, 50},
     {"GH200", 990, 494.5, 67, 4.0, 96, 0, 0, 0, 0},
     {"H200 NVL", 835.5, 417.5, 60, 4.8, 141, 600, 5, 0, 0},
@@ -65,11 +65,11 @@ bool has_words(std::string_view name, std::string_view model) {
 
 /// The row of a GPU's full name or, of those whose name begins with a short one ("h100"), that of the highest rates.
 const Row* find_row(std::string_view gpu_name) {
-  for (const Row& row : rows) {
+  for (const Row& row : known_gpus) {
     if (has_words(gpu_name, row.model)) return &row;
   }
   const Row* fastest = nullptr;
-  for (const Row& row : rows) {
+  for (const Row& row : known_gpus) {
     const std::string_view model = row.model;
     const bool is_short = !gpu_name.empty() && gpu_name.size() < model.size() &&
                           has_words(model.substr(0, gpu_name.size() + 1), gpu_name);
@@ -110,7 +110,7 @@ std::optional<double> datasheet_peak_flops(std::string_view gpu_name, DType dtyp
 
 std::string datasheet_models() {
   std::string models;
-  for (const Row& row : rows) {
+  for (const Row& row : known_gpus) {
     if (!models.empty()) models += ", ";
     models += row.model;
   }

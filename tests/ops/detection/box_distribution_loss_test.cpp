@@ -95,7 +95,8 @@ TEST(BoxDistributionLoss, BoxesOfWeightZeroCountNowhere) {
   const auto sums = run_op(c.op, c.inputs);
   EXPECT_TRUE(std::isfinite(sums[0].values[0]) && std::isfinite(sums[1].values[0]));
   const std::vector<HostTensor> ones(2, tensor(DType::f32, Shape{}, {1}));
-  for (const double value : run_gradient(c, ones)[0].values) EXPECT_TRUE(std::isfinite(value));
+  const auto gradient = run_gradient(c, ones)[0].values;
+  for (const double value : gradient) EXPECT_TRUE(std::isfinite(value));
 }
 
 TEST(BoxDistributionLoss, EqualBoxesHaveNoOverlapLoss) {
