@@ -20,19 +20,24 @@
 namespace ptrain {
 namespace {
 
-/// How long this thread has been ready to run without a core, in ns; none where the kernel does not say.
-std::optional<std::int64_t> read_waiting_time() {
+/// Of a thread, in ns: how long it has run, and how long it has been ready to run without a core.
+struct ThreadTimes {
+  std::int64_t ran = 0, waited = 0;
+};
+
+/// Those of this thread; none where the kernel does not say.
+std::optional<ThreadTimes> read_thread_times() {
   std::array<char, 64> text;
   const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
   const ssize_t count = ::read(file, text.data(), text.size());
   ::close(file);
-  const char* const begin = text.data();
-  const char* const end = begin + std::max<ssize_t>(0, count);
-  const char* const second = std::find(begin, end, ' ');
-  std::int64_t waited = 0;
-  if (second == end || std::from_chars(second + 1, end, waited).ec != std::errc()) return std::nullopt;
-  return waited;
+  const char* const end = text.data() + std::max<ssize_t>(0, count);
+  ThreadTimes times;
+  const auto [after, error] = std::from_chars(text.data(), end, times.ran);
+  if (error != std::errc() || after == end) return std::nullopt;
+  if (std::from_chars(after + 1, end, times.waited).ec != std::errc()) return std::nullopt;
+  return times;
 }
 
 }  // namespace
@@ -101,20 +106,19 @@ bool Crowding::shortens_spinning() const {
 void Crowding::observe() {
   using namespace std::chrono_literals;
   thread_local Clock::time_point seen;  // when this thread was last looked at
-  thread_local std::int64_t waited_until_then = 0;
+  thread_local ThreadTimes before;      // those of then; none of a thread that begins to compute
   if (thread_count() == 1) return;
   const auto now = Clock::now();
   if (now - seen < 200ms) return;  // a slice given to others now and then is no crowd
-  const std::optional<std::int64_t> waited = read_waiting_time();
-  if (!waited) return;
-  const double since = std::chrono::duration<double, std::nano>(now - seen).count();
+  const std::optional<ThreadTimes> times = read_thread_times();
+  if (!times) return;
+  const auto ran = static_cast<double>(times->ran - before.ran);
+  const auto waited = static_cast<double>(times->waited - before.waited);
   constexpr double share = 0.25;
-  const bool was_seen = seen != Clock::time_point{};
-  const bool is_crowded = was_seen && static_cast<double>(*waited - waited_until_then) > share * since;
   seen = now;
-  waited_until_then = *waited;
+  before = *times;
   const std::lock_guard lock(mutex_);
-  if (is_crowded) crowded_ = now;
+  if (waited > share * (ran + waited)) crowded_ = now;
   if (crowded_ == Clock::time_point{} || now - crowded_ > 1s) return team_.reset();
   try {
     if (!team_) team_ = share_idle_team();

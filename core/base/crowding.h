@@ -14,7 +14,7 @@ namespace ptrain {
 /// GOMP_SPINCOUNT and OMP_WAIT_POLICY of the user hold.
 class Crowding {
  public:
-  /// Call it after each computation, on the thread that computed.
+  /// Call it before each computation, on the thread that computes.
   void observe();
 
   /// Whether threads that wait sleep early.

@@ -87,12 +87,9 @@ void Plan::bind(std::byte* arena, std::byte* workspace) {
 void* Plan::address(ValueId id) const { return id == no_value ? nullptr : addresses_[static_cast<std::size_t>(id)]; }
 
 void Plan::run(Pass first, Pass last) {
-  if (uses_sequence()) {
-    sequence(first, last).run([&] { enqueue(first, last); });
-  } else {
-    enqueue(first, last);
-  }
-  stream_.end_run();
+  stream_.begin_run();
+  if (!uses_sequence()) return enqueue(first, last);
+  sequence(first, last).run([&] { enqueue(first, last); });
 }
 
 bool Plan::steady(Pass first, Pass last) { return !uses_sequence() || sequence(first, last).steady(); }

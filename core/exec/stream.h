@@ -52,8 +52,8 @@ class Stream {
   /// The stream outlives the timer.
   virtual std::unique_ptr<LapTimer> make_lap_timer() { return make_host_lap_timer(); }
   virtual std::unique_ptr<LaunchSequence> make_sequence() { return std::make_unique<LaunchSequence>(); }
-  /// Call it after each run of a plan, on the thread that ran it.
-  void end_run() { crowding_.observe(); }
+  /// Call it before each run of a plan, on the thread that runs it.
+  void begin_run() { crowding_.observe(); }
 
  private:
   Crowding crowding_;

@@ -39,7 +39,8 @@ Constant make_constant(const dnnl::memory::desc& desc, const dnnl::engine& engin
 Constant pack(const dnnl::engine& engine, dnnl::stream& stream, const PackedForm& form, void* given) {
   Constant from{dnnl::memory(form.stored, engine, nullptr), {}};
   if (computed_in_f32(form.dtype)) {
-    from = make_constant(form.stored, engine);
+    const bool remains = form.stored == form.wanted;
+    from = remains ? make_constant(form.stored, engine) : Constant{dnnl::memory(form.stored, engine), {}};
     const auto count = static_cast<std::int64_t>(form.stored.get_size() / sizeof(float));
     convert(form.dtype, given, DType::f32, from.memory.get_data_handle(), count);
   } else {

@@ -16,7 +16,18 @@ threads: 1
 """
 
 
-class Clicks(ProgramTest):
+def infer(model, *inputs, **options):
+    return run("infer", model, *inputs, "--progress", "none", "--format", "jsonl", **options)
+
+
+class ClickTest(ProgramTest):
+    def answers(self, answered):
+        """Of a run of infer that must end well."""
+        self.assertEqual(answered.returncode, 0, answered.stderr)
+        return [json.loads(line) for line in answered.stdout.splitlines()]
+
+
+class Clicks(ClickTest):
     def setUp(self):
         super().setUp()
         for name, count in (("train", 4000), ("dev", 500)):
@@ -147,25 +158,17 @@ class Clicks(ProgramTest):
         self.assertEqual(self.train("own", "-o", "train.steps=62").returncode, 0)
         model, clicks = self.folder / "copy", self.folder / "dev.tsv"
         self.assertEqual(run("export", self.folder / "own", "--out", model).returncode, 0)
-
-        def infer(*inputs, **options):
-            return run("infer", model, *inputs, "--progress", "none", "--format", "jsonl", **options)
-
-        labelled = infer(clicks, "--report", self.folder / "report.json")
-        self.assertEqual(labelled.returncode, 0, labelled.stderr)
-        answers = [json.loads(line) for line in labelled.stdout.splitlines()]
+        answers = self.answers(infer(model, clicks, "--report", self.folder / "report.json"))
         accuracy = get_figures(json.loads((self.folder / "report.json").read_text()))
         self.assertAlmostEqual(accuracy["top1"], self.report("own")["evaluation"]["metrics"]["top1"]["value"])
         self.assertEqual(answers[4]["input"], f"{clicks}:5")
         for answer in answers:
             self.assertAlmostEqual(sum(one["probability"] for one in answer["classes"]), 1, places=5)
         bare = "".join(line.split("\t", 1)[1] + "\n" for line in clicks.read_text().splitlines())
-        asked = infer("-", input=bare)
-        self.assertEqual(asked.returncode, 0, asked.stderr)
-        unlabelled = [json.loads(line) for line in asked.stdout.splitlines()]
+        unlabelled = self.answers(infer(model, "-", input=bare))
         self.assertNotIn("truth", unlabelled[0])
         self.assertEqual([one["classes"] for one in unlabelled], [one["classes"] for one in answers])
-        self.assert_one_line_error(infer("-", input="1\t2\n"), 1, "standard input:1: expected 40 fields", "got 2")
+        self.assert_one_line_error(infer(model, "-", input="1\t2\n"), 1, "standard input:1: expected 40 fields", "got 2")
 
     def test_what_else_a_trained_one_is_not_made_for_is_an_error(self):
         self.assertEqual(self.train("own", "-o", "train.steps=2", "-o", "eval.every_epochs=0").returncode, 0)
@@ -201,7 +204,7 @@ def area_under_curve(told):
     return sum((a > b) + (a == b) / 2 for a in clicks for b in others) / len(clicks) / len(others)
 
 
-class Slots(ProgramTest):
+class Slots(ClickTest):
     def setUp(self):
         super().setUp()
         write_slots(self.folder / "train.txt.gz", "train", 8000)
@@ -224,23 +227,15 @@ class Slots(ProgramTest):
         self.assertEqual(self.train("own", "-o", "train.steps=125").returncode, 0)
         model, clicks = self.folder / "copy", self.folder / "dev.txt"
         self.assertEqual(run("export", self.folder / "own", "--out", model).returncode, 0)
-
-        def infer(*inputs, **options):
-            return run("infer", model, *inputs, "--progress", "none", "--format", "jsonl", **options)
-
-        labelled = infer(clicks, "--report", self.folder / "report.json")
-        self.assertEqual(labelled.returncode, 0, labelled.stderr)
-        answers = [json.loads(line) for line in labelled.stdout.splitlines()]
+        answers = self.answers(infer(model, clicks, "--report", self.folder / "report.json"))
         accuracy = get_figures(json.loads((self.folder / "report.json").read_text()))
         self.assertAlmostEqual(accuracy["auc"], get_figures(self.report("own"))["auc"], places=6)
         bare = "".join(line.partition(" ")[2] + "\n" for line in clicks.read_text().splitlines() if " " in line)
-        asked = infer("-", input=bare)
-        self.assertEqual(asked.returncode, 0, asked.stderr)
-        unlabelled = [json.loads(line) for line in asked.stdout.splitlines()]
+        unlabelled = self.answers(infer(model, "-", input=bare))
         self.assertNotIn("truth", unlabelled[0])
         with_keys = [answer for answer, line in zip(answers, clicks.read_text().splitlines()) if " " in line]
         self.assertEqual([one["classes"] for one in unlabelled], [one["classes"] for one in with_keys])
-        self.assert_one_line_error(infer("-", input="1 9:shoes\n"), 1, "standard input:1: expected a slot from 1 to 5 (data.slots)")
+        self.assert_one_line_error(infer(model, "-", input="1 9:shoes\n"), 1, "standard input:1: expected a slot from 1 to 5 (data.slots)")
         timed = run("bench", "infer", model, "--scenario", "offline", "--seconds", "0.2")
         self.assertEqual(timed.returncode, 0, timed.stderr)
 

@@ -72,6 +72,22 @@ std::set<std::size_t> changed_rows(const std::vector<std::byte>& before, const s
   return rows;
 }
 
+/// Rows that the samples of training read; ids below 0 read none.
+std::set<std::size_t> find_read_rows(const Config& config) {
+  std::set<std::size_t> read;
+  const auto data = open_dataset(data_settings(config), Split::train);
+  Batch sample(data->tensors({}), 1);
+  const auto ids = sample.values<std::int32_t>(tensor_names::categorical_features);
+  Scratch scratch;
+  for (std::int64_t i = 0; i < data->size(); ++i) {
+    data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));
+    for (const std::int32_t id : ids) {
+      if (id >= 0) read.insert(static_cast<std::size_t>(id));
+    }
+  }
+  return read;
+}
+
 TEST(Clicks, ChangeTheRowsThatBatchesReadAndNoOthers) {
   Config config = clicks_config();
   config.model.hash_buckets = 100'000;
@@ -81,15 +97,7 @@ TEST(Clicks, ChangeTheRowsThatBatchesReadAndNoOthers) {
   const Outcome one = train_and_save(config);
   config.train.steps = 5;
   const Outcome five = train_and_save(config);
-  std::set<std::size_t> read;
-  const auto data = open_dataset(data_settings(config), Split::train);
-  Batch sample(data->tensors({}), 1);
-  const auto ids = sample.values<std::int32_t>(tensor_names::categorical_features);
-  Scratch scratch;
-  for (std::int64_t i = 0; i < data->size(); ++i) {
-    data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));
-    read.insert(ids.begin(), ids.end());
-  }
+  const std::set<std::size_t> read = find_read_rows(config);
   EXPECT_EQ(changed_rows(one.state.at(name), five.state.at(name), 9), read);
   const std::string moment = std::string(flat::moment1) + ".deep.words.weight";
   EXPECT_EQ(changed_rows(std::vector<std::byte>(one.state.at(moment).size()), one.state.at(moment), 9), read);
@@ -123,17 +131,7 @@ TEST(Clicks, OfBagsTouchTheRowsThatTheyReadAndNoOthers) {
   const Outcome one = train_and_save(config);
   config.train.steps = 3;
   const Outcome three = train_and_save(config);
-  std::set<std::size_t> read;
-  const auto data = open_dataset(data_settings(config), Split::train);
-  Batch sample(data->tensors({}), 1);
-  const auto ids = sample.values<std::int32_t>(tensor_names::categorical_features);
-  Scratch scratch;
-  for (std::int64_t i = 0; i < data->size(); ++i) {
-    data->load(i, SampleRandom(0, 0, i), scratch, SampleRow(sample, 0));
-    for (const std::int32_t id : ids) {
-      if (id >= 0) read.insert(static_cast<std::size_t>(id));
-    }
-  }
+  const std::set<std::size_t> read = find_read_rows(config);
   EXPECT_EQ(changed_rows(one.state.at(name), three.state.at(name), 9), read);
 }
 

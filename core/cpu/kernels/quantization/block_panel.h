@@ -10,9 +10,14 @@
 
 namespace ptrain::cpu::block_panel {
 
-#ifdef __AVX512VNNI__
+#if defined(__AVX512VNNI__)
+inline constexpr const char* instructions = "vnni";
 inline constexpr int panel_rows = 16;  // of weights
+#elif defined(__AVX2__)
+inline constexpr const char* instructions = "avx2";
+inline constexpr int panel_rows = 8;
 #else
+inline constexpr const char* instructions = "plain";
 inline constexpr int panel_rows = 8;
 #endif
 inline constexpr int words = block_row_elements / 4;
@@ -20,14 +25,6 @@ inline constexpr int words = block_row_elements / 4;
 using Words = Register<std::int32_t, panel_rows>;  // each of four bytes
 using Bytes = Register<std::int8_t, panel_rows * 4>;
 using Floats = Register<float, panel_rows>;
-
-#if defined(__AVX512VNNI__)
-inline constexpr const char* instructions = "vnni";
-#elif defined(__AVX2__)
-inline constexpr const char* instructions = "avx2";
-#else
-inline constexpr const char* instructions = "plain";
-#endif
 
 /// make(lane...) of the numbers of lanes, as constants.
 template <int count = panel_rows, typename Make>
