@@ -4,20 +4,27 @@
 #include "core/base/rng.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 namespace ptrain {
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Seconds of one of `launches`.
-double time_sample(LapTimer& timer, const KernelLaunch& launch, int launches) {
+struct Sample {
+  double seconds;  // of one launch
+  bool disturbed;
+};
+
+Sample take_sample(LapTimer& timer, const KernelLaunch& launch, int launches) {
+  const std::int64_t before = timer.disturbances();
   timer.start();
   for (int i = 0; i < launches; ++i) launch();
   timer.lap();
-  return timer.seconds().back() / launches;
+  return {timer.seconds().back() / launches, timer.disturbances() != before};
 }
 
 class Candidate {
@@ -28,7 +35,7 @@ class Candidate {
 
   void warm_up(LapTimer& timer) {
     try {
-      time_sample(timer, *launch_, 1);  // loads code and touches memory; not representative
+      take_sample(timer, *launch_, 1);  // loads code and touches memory; not representative
     } catch (const Error&) {
       launch_ = nullptr;
     }
@@ -36,22 +43,37 @@ class Candidate {
 
   /// Keeps the device busy for `seconds` of its clock; false when the launch cannot run.
   bool keep_busy(LapTimer& timer, double seconds) const {
-    for (double busy = 0; launch_ != nullptr && busy < seconds;) busy += time_sample(timer, *launch_, most_launches);
+    for (double busy = 0; launch_ != nullptr && busy < seconds;) {
+      busy += take_sample(timer, *launch_, most_launches).seconds;
+    }
     return launch_ != nullptr;
   }
 
-  void sample(LapTimer& timer, double to_beat) {
-    constexpr double hopeless = 4;  // times the best; no longer sampled
-    constexpr double enough_seconds = 0.5;
-    if (launch_ == nullptr || best_ > hopeless * to_beat || spent_ > enough_seconds) return;
+  /// Takes a sample, unless the samples so far suffice to compare it with a candidate that takes `to_beat` seconds.
+  /// Returns whether it was disturbed.
+  bool sample(LapTimer& timer, double to_beat) {
+    if (launch_ == nullptr || is_known(to_beat)) return false;
     const int launches = launches_of_sample();
-    const double seconds = time_sample(timer, *launch_, launches);
+    const auto [seconds, disturbed] = take_sample(timer, *launch_, launches);
+    ++samples_;
+    if (!disturbed) ++undisturbed_;
     spent_ += launches * seconds;
+    second_ = std::min(second_, std::max(best_, seconds));
     best_ = std::min(best_, seconds);
+    return disturbed;
   }
 
  private:
   static constexpr int most_launches = 8;
+
+  bool is_known(double to_beat) const {
+    constexpr int enough = 4;
+    constexpr double agrees = 1.05, hopeless = 4;
+    constexpr double long_seconds = 0.5, longest_doubt = 0.1;
+    if (undisturbed_ >= 2 && best_ > hopeless * to_beat) return true;
+    if (undisturbed_ >= enough && second_ <= agrees * best_) return true;
+    return spent_ > (samples_ < enough ? long_seconds : longest_doubt);
+  }
 
   /// Enough launches to make the clock's and the first launch's overhead small.
   int launches_of_sample() const {
@@ -59,8 +81,9 @@ class Candidate {
     return best_ == never ? 1 : static_cast<int>(std::clamp(std::ceil(long_enough / best_), 1.0, 1.0 * most_launches));
   }
 
-  const KernelLaunch* launch_;  // null: it cannot run
-  double best_ = never;
+  const KernelLaunch* launch_;            // null: it cannot run
+  double best_ = never, second_ = never;  // of all samples
+  int samples_ = 0, undisturbed_ = 0;
   double spent_ = 0;
 };
 
@@ -99,15 +122,18 @@ void fill_for_benchmark(DeviceMemory& memory, void* tensor, const TensorDesc& de
 }
 
 std::vector<double> time_launches(LapTimer& timer, std::span<const KernelLaunch> launches) {
-  constexpr int rounds = 4;
+  constexpr int most_rounds = 32;
+  constexpr std::chrono::milliseconds rest{5};
   std::vector<Candidate> candidates(launches.begin(), launches.end());
   for (Candidate& candidate : candidates) candidate.warm_up(timer);
   const double seconds_to_warm = timer.warm_up_seconds();
   std::any_of(candidates.begin(), candidates.end(),
               [&](const Candidate& candidate) { return candidate.keep_busy(timer, seconds_to_warm); });
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < most_rounds; ++round) {
     const double to_beat = find_best(candidates);
-    for (Candidate& candidate : candidates) candidate.sample(timer, to_beat);
+    bool disturbed = false;
+    for (Candidate& candidate : candidates) disturbed |= candidate.sample(timer, to_beat);
+    if (disturbed) std::this_thread::sleep_for(rest);  // who rested runs a while undisturbed
   }
   std::vector<double> seconds;
   for (const Candidate& candidate : candidates) seconds.push_back(candidate.best());

@@ -2,6 +2,8 @@
 
 #include "core/base/clock.h"
 
+#include <sys/resource.h>
+
 #include <vector>
 
 namespace ptrain {
@@ -15,6 +17,10 @@ class HostLapTimer final : public LapTimer {
   }
   void lap() override { seconds_.push_back(watch_.restart()); }
   std::span<const double> seconds() override { return seconds_; }
+  std::int64_t disturbances() const override {
+    rusage usage{};
+    return ::getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+  }
 
  private:
   Stopwatch watch_;

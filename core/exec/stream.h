@@ -3,6 +3,7 @@
 
 #include "core/base/crowding.h"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -31,6 +32,8 @@ class LapTimer {
   virtual std::span<const double> seconds() = 0;
   /// How long a trial loads the device before it measures: an idle GPU's clocks rise only under load.
   virtual double warm_up_seconds() const { return 0; }
+  /// How often other programs have taken a core from this one: laps meanwhile say little.
+  virtual std::int64_t disturbances() const { return 0; }
 };
 
 /// The host's clock, for devices whose kernels run synchronously.

@@ -88,10 +88,10 @@ class Peer:
         self.complaints.close()
 
 
-def run(command):
+def run(command, environment=None):
     """(stdout, error): error is None when the command succeeded, else the last lines that it wrote."""
     try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=ROOT, check=False)
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     except OSError as error:  # program not found
         return "", str(error)
     lines = (done.stderr or done.stdout).splitlines()[-3:]
@@ -181,12 +181,13 @@ def measure_case(options, case, results, folder):
                      "runs": {}}
             results["cases"].append(entry)
             model = model_folder(folder, precision, batch)
-            peers = {runtime: Peer(options, case, precision, batch, runtime, model) for runtime in options.peers
-                     if (runtime, precision) not in WITHOUT}
-            measures = {"ptrain": lambda: measure_ptrain(options, precision, batch, model),
-                        **{runtime: peer.measure for runtime, peer in peers.items()}}
-            for measure in measures.values():  # compiles, and chooses kernels
-                measure()
+            measures, peers = {"ptrain": lambda: measure_ptrain(options, precision, batch, model)}, []
+            measures["ptrain"]()  # chooses kernels
+            for runtime in options.peers:
+                if (runtime, precision) not in WITHOUT:
+                    peers.append(Peer(options, case, precision, batch, runtime, model))
+                    measures[runtime] = peers[-1].measure
+                    peers[-1].measure()  # compiles, which must not disturb another
             for _ in range(options.rounds):
                 for runtime, measure in measures.items():
                     outcome = measure()
@@ -196,7 +197,7 @@ def measure_case(options, case, results, folder):
                     if options.out:
                         options.out.parent.mkdir(parents=True, exist_ok=True)
                         options.out.write_text(json.dumps(results, indent=1) + "\n")
-            for peer in peers.values():
+            for peer in peers:
                 peer.close()
 
 

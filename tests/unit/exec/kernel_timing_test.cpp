@@ -18,8 +18,10 @@ class FakeTimer final : public LapTimer {
   std::span<const double> seconds() override { return {&lap_, 1}; }
 
   double warm_up_seconds() const override { return cold; }
+  std::int64_t disturbances() const override { return disturbed; }
 
   double now = 0, cold = 0;
+  std::int64_t disturbed = 0;
 
  private:
   double begun_ = 0, lap_ = 0;
@@ -56,6 +58,31 @@ TEST_F(Trial, ShortLaunchesAreTimedTogetherAndSlowOnesFewTimes) {
   time_launches(timer_, candidates);
   EXPECT_GT(launches_.front(), 20);
   EXPECT_EQ(launches_.back(), 2);
+}
+
+TEST_F(Trial, OneDisturbedSampleDismissesNobody) {
+  int launches = 0;
+  const KernelLaunch disturbed_once = [&] {
+    timer_.now += launches++ == 1 ? 50e-3 : 1e-3;
+  };  // the first after warming up
+  EXPECT_EQ(find_fastest(timer_, std::vector<KernelLaunch>{taking(2e-3), disturbed_once}), 1u);
+}
+
+TEST_F(Trial, SamplesAreTakenUntilTheBestTwoAgree) {
+  const std::vector<double> slower{2.1, 5.0, 3.0, 4.2, 2.6, 3.7, 1.0, 1.0};  // times, beside other programs
+  std::size_t launches = 0;
+  const KernelLaunch launch = [&] { timer_.now += 1e-3 * slower[std::min(launches++, slower.size() - 1)]; };
+  EXPECT_NEAR(time_launches(timer_, {&launch, 1}).front(), 1e-3, 1e-9);
+}
+
+TEST_F(Trial, DisturbedSamplesThatAgreeAreNotEnough) {
+  int launches = 0;
+  const KernelLaunch launch = [&] {
+    const bool disturbed = launches++ < 8;
+    if (disturbed) ++timer_.disturbed;
+    timer_.now += disturbed ? 3e-3 : 1e-3;
+  };
+  EXPECT_EQ(find_fastest(timer_, std::vector<KernelLaunch>{taking(2e-3), launch}), 1u);
 }
 
 TEST_F(Trial, TheOrderOfPreferenceStandsUnlessOneIsClearlyFaster) {
