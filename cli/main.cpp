@@ -1,5 +1,6 @@
 // The program: passes the command line to a command, and turns an error into one line and an exit code.
 #include "cli/commands.h"
+#include "core/base/denormals.h"
 #include "core/base/errors.h"
 #include "core/base/parallel.h"
 #include "core/base/signals.h"
@@ -136,6 +137,7 @@ int main(int argc, char** argv) {
   // Return freed buffers of 1 MiB and more to the system; glibc would raise this threshold dynamically and keep them.
   ptrain::open_standard_streams();
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ptrain::flush_denormals();  // before any thread starts
   try {
     ptrain::give_signals_a_thread();
     ptrain::keep_to_cpu_quota();
