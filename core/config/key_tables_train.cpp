@@ -242,9 +242,9 @@ std::vector<Key> step_keys() {
           .between(0, 1),
       train_key("clip_norm", &TrainConfig::clip_norm, "largest global gradient norm; 0: no clipping").at_least(0),
       train_key("early_updates", &TrainConfig::early_updates,
-                "update parameters during backward, bit-identically; true: those of 1 MiB and "
-                "more, which "
-                "saves memory and may cost time; auto: those of 16 MiB and more")
+                "update parameters during backward, bit-identically; true: those of 1 MiB and more, which saves memory "
+                "and may cost time; auto: of these, those of 16 MiB and matrices whose gradient sums over 1024 tokens "
+                "and more")
           .no_work(),
       train_key(
           "recompute", &TrainConfig::recompute,

@@ -155,8 +155,14 @@ class OptimizerPass {
     return options_.shard && low_.size() == 0 && options_.loss_scale == no_value && options_.settings.clip_norm == 0;
   }
   bool is_early(const ParameterGradient& g) const {
-    return options_.early_updates && !needs_all_gradients() &&
-           graph_.desc(g.gradient).bytes() >= *options_.early_updates;
+    if (!options_.early_updates || needs_all_gradients()) return false;
+    const EarlyUpdates& rule = *options_.early_updates;
+    const TensorDesc& gradient = graph_.desc(g.gradient);
+    if (gradient.bytes() < rule.least) return false;
+    if (gradient.bytes() >= rule.any || rule.arithmetic == 0) return true;
+    const Node& maker = graph_.nodes()[static_cast<std::size_t>(graph_.value(g.gradient).producer)];
+    const double flops = maker.op->cost(graph_.input_descs(maker), graph_.output_descs(maker)).flops;
+    return gradient.shape.rank() == 2 && flops >= rule.arithmetic * static_cast<double>(gradient.count());
   }
 
   /// Masters follow the model's parameter order; gradients follow the order in which backward computes them.

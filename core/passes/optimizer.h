@@ -8,6 +8,7 @@
 #include "core/passes/update/parameter_groups.h"
 
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace ptrain {
@@ -36,19 +37,28 @@ inline constexpr std::string_view shard = ".shard";  // suffix of the name of mo
 /// Whether a variable is this rank's part of a moment.
 inline bool is_shard(std::string_view variable) { return variable.ends_with(flat::shard); }
 
+/// Which parameters are updated as soon as backward no longer needs them, by the bytes of their gradients.
+struct EarlyUpdates {
+  std::size_t least = std::size_t{1} << 20;  // smaller ones are not worth a launch
+  /// FLOPs for each element of a matrix's gradient: an update evicts cache lines that backward uses, which costs little
+  /// beside that much arithmetic. Those of convolutions are small beside their activations.
+  double arithmetic = 0;
+  std::size_t any = std::numeric_limits<std::size_t>::max();  // from here on, however little arithmetic
+};
+
 struct OptimizerPassOptions {
   OptimizerSettings settings;
   /// Whether weight decay applies to a parameter, by name and shape.
   std::function<bool(std::string_view, const Shape&)> decays;
   /// Parameters with settings of their own; frozen ones have no gradient by now.
   std::vector<ParameterGroup> groups;
-  /// Parameters whose gradients have at least this many bytes are updated as soon as backward no longer needs them,
-  /// unless an update needs all gradients first; these gradients live in the arena, and not to the end of the step.
-  std::optional<std::size_t> early_updates;  // none: all at the end
-  float average_decay = 0;                   // decay of a moving average of the parameters; 0: no average
-  bool accumulate = false;                   // gradients are summed over micro-batches before the update
-  std::optional<Shard> shard;                // the part of the moments that this rank keeps; none: all
-  ValueId loss_scale = no_value;             // the scaler's state, when there is one
+  /// Where no update needs all gradients first: early ones' gradients live in the arena, and not to the end of the
+  /// step.
+  std::optional<EarlyUpdates> early_updates;  // none: all at the end
+  float average_decay = 0;                    // decay of a moving average of the parameters; 0: no average
+  bool accumulate = false;                    // gradients are summed over micro-batches before the update
+  std::optional<Shard> shard;                 // the part of the moments that this rank keeps; none: all
+  ValueId loss_scale = no_value;              // the scaler's state, when there is one
   LossScaleAttributes loss_scale_attributes;
 };
 

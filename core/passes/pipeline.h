@@ -28,9 +28,9 @@ struct PipelineOptions {
   LossScaleAttributes loss_scale;
   OptimizerSettings optimizer;
   std::function<bool(std::string_view, const Shape&)> decays;
-  std::vector<ParameterGroup> groups;        // a parameter belongs to the first group whose pattern matches it
-  float average_decay = 0;                   // decay of a moving average of the parameters; 0: no average
-  std::optional<std::size_t> early_updates;  // as in OptimizerPassOptions; not where ranks exchange gradients
+  std::vector<ParameterGroup> groups;         // a parameter belongs to the first group whose pattern matches it
+  float average_decay = 0;                    // decay of a moving average of the parameters; 0: no average
+  std::optional<EarlyUpdates> early_updates;  // as in OptimizerPassOptions; not where ranks exchange gradients
   Recompute recompute = Recompute::none;
   int accumulate_steps = 1;
   bool weighted_loss = false;  // by the input loss_weight f32 []: a batch's weight in its step; 1: as any other's

@@ -160,12 +160,15 @@ BlockFormats find_base_formats(const Config& config, const Model& model) {
              expected);
 }
 
-/// Gradient size in bytes from which a parameter is updated early. Each update evicts cache lines that backward uses,
-/// which is slow if there are many.
-std::optional<std::size_t> early_updates(const Config& config) {
-  constexpr std::size_t large = std::size_t{1} << 20, huge = std::size_t{16} << 20;
+std::optional<EarlyUpdates> early_updates(const Config& config) {
   if (!config.memory_plan || config.train.early_updates == Tristate::no) return std::nullopt;
-  return config.train.early_updates == Tristate::yes ? large : huge;
+  EarlyUpdates rule;
+  if (config.train.early_updates == Tristate::automatic) {
+    constexpr double rows = 1024;  // of the product that makes the gradient: a batch's tokens or pixels
+    rule.arithmetic = 2 * rows;
+    rule.any = std::size_t{16} << 20;
+  }
+  return rule;
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ TEST(OptimizerPass, UpdatesLargeParametersWhenBackwardIsDoneWithThem) {
       SCOPED_TRACE(fmt::format("{} {}", model.name, enum_name(level)));
       PipelineOptions options = training_pipeline(level);
       const Graph late = build_training_graph(model.graph, options).graph;
-      options.early_updates = std::size_t{1} << 20;
+      options.early_updates.emplace();
       const Graph graph = build_training_graph(model.graph, options).graph;
       const auto early = early_updates(graph);
       EXPECT_EQ(early.empty(), model.name.starts_with("bert")) << "whose parameters are small";
@@ -233,9 +233,24 @@ TEST(OptimizerPass, UpdatesLargeParametersWhenBackwardIsDoneWithThem) {
   }
 }
 
+TEST(OptimizerPass, UpdatesMatricesEarlyWhereTheirGradientSumsOverManyRows) {
+  const auto count = [](const EarlyUpdates& rule) {
+    PipelineOptions options = training_pipeline(AmpLevel::O0);
+    options.early_updates = rule;
+    return early_updates(build_training_graph(bert_graph(), options).graph).size();
+  };
+  const std::size_t all = count({.least = 1 << 10});
+  const double rows = 2 * 8;  // of bert_graph: sequences and their length
+  EXPECT_GT(all, 0u);
+  EXPECT_LT(count({.least = 1 << 10, .arithmetic = 2 * rows}), all) << "biases, norms and tables have no products";
+  EXPECT_GT(count({.least = 1 << 10, .arithmetic = 2 * rows}), 0u);
+  EXPECT_EQ(count({.least = 1 << 10, .arithmetic = 5 * rows}), 0u);
+  EXPECT_EQ(count({.least = 1 << 10, .arithmetic = 5 * rows, .any = 1 << 10}), all);
+}
+
 TEST(OptimizerPass, UpdatesAllAtTheEndWhereSomethingNeedsAllGradients) {
   PipelineOptions options = training_pipeline(AmpLevel::O1);
-  options.early_updates = std::size_t{1} << 20;
+  options.early_updates.emplace();
   PipelineOptions clipped = options, scaled = options, summed = options, exchanged = options;
   clipped.optimizer.clip_norm = 1.0f;
   scaled.loss_scaling = true;
