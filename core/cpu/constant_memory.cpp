@@ -1,5 +1,6 @@
 #include "core/cpu/constant_memory.h"
 
+#include "core/base/round_up.h"
 #include "core/cpu/host_memory.h"
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 
 namespace ptrain::cpu {
 namespace {
-
-constexpr std::size_t alignment = 64, usual_bytes = std::size_t{8} << 20;
 
 class Chunk {
  public:
@@ -35,9 +34,10 @@ class Chunk {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate_constant(std::size_t bytes) {
+  constexpr std::size_t alignment = 64, usual_bytes = std::size_t{8} << 20;
   static std::mutex mutex;
   static std::weak_ptr<Chunk> last;
-  bytes = std::max(alignment, (bytes + alignment - 1) / alignment * alignment);
+  bytes = std::max(alignment, round_up(bytes, alignment));
   const std::lock_guard lock(mutex);
   std::shared_ptr<Chunk> chunk = last.lock();
   std::byte* taken = chunk ? chunk->take(bytes) : nullptr;

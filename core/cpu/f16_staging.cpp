@@ -1,5 +1,6 @@
 #include "core/cpu/f16_staging.h"
 
+#include "core/base/round_up.h"
 #include "core/cpu/simd/convert.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ class StagedKernel final : public Kernel {
       if (wide[i].dtype != DType::f16) continue;
       wide[i].dtype = DType::f32;
       copies.push_back({i, staged_bytes_, wide[i].count()});
-      staged_bytes_ += (wide[i].bytes() + alignment - 1) / alignment * alignment;
+      staged_bytes_ += round_up(wide[i].bytes(), alignment);
     }
     return wide;
   }

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/base/machine_memory.h"
+#include "core/base/round_up.h"
 
 #include <sys/mman.h>
 
@@ -18,8 +19,6 @@ constexpr std::int64_t unplanned_bytes = std::int64_t{24} << 20;
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-std::size_t round_to_pages(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
-
 }  // namespace
 
 void* HostMemory::allocate(std::size_t bytes) {
@@ -28,9 +27,9 @@ void* HostMemory::allocate(std::size_t bytes) {
     memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (memory != nullptr) std::memset(memory, 0, bytes);
   } else {
-    memory = mmap(nullptr, round_to_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memory = mmap(nullptr, round_up(bytes, huge_page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) memory = nullptr;
-    if (memory != nullptr) madvise(memory, round_to_pages(bytes), MADV_HUGEPAGE);
+    if (memory != nullptr) madvise(memory, round_up(bytes, huge_page), MADV_HUGEPAGE);
   }
   if (memory == nullptr) throw OutOfMemory(fmt::format("out of memory: cannot allocate {} MiB", bytes >> 20));
   return memory;
@@ -40,7 +39,7 @@ void HostMemory::release(void* memory, std::size_t bytes) {
   if (bytes < huge_page) {
     std::free(memory);
   } else {
-    munmap(memory, round_to_pages(bytes));
+    munmap(memory, round_up(bytes, huge_page));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "core/exec/variables.h"
 
 #include "core/base/errors.h"
+#include "core/base/round_up.h"
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +40,7 @@ void Variables::allocate() {
     for (auto& [name, entry] : entries_) {
       if (entry.view || entry.data != nullptr) continue;
       function(entry, offset);
-      offset += (entry.desc.bytes() + alignment - 1) / alignment * alignment;
+      offset += round_up(entry.desc.bytes(), alignment);
     }
     return offset;
   };

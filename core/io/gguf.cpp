@@ -1,6 +1,7 @@
 #include "core/io/gguf.h"
 
 #include "core/base/errors.h"
+#include "core/base/round_up.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
@@ -254,7 +255,7 @@ GgufIndex parse_gguf(Bytes bytes, std::string_view file) {
     if (!names.insert(name).second) fail("{}: tensor {}: its name occurs twice", file, quoted_name(name));
   }
   const std::uint64_t multiple = get_alignment(index.metadata, file);
-  const std::uint64_t begin = (reader.position() + multiple - 1) / multiple * multiple;
+  const std::uint64_t begin = round_up(reader.position(), multiple);
   for (Described& described : all) {
     NamedTensor& tensor = described.tensor;
     const std::uint64_t data = begin <= bytes.size() ? bytes.size() - begin : 0;

@@ -1,6 +1,7 @@
 #include "core/passes/grad_allreduce.h"
 
 #include "core/base/errors.h"
+#include "core/base/round_up.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/training/accumulate.h"
@@ -270,7 +271,7 @@ class GradAllReducePass {
         if (!node.op->mutates_input(input)) continue;
         const ValueId id = node.inputs[static_cast<std::size_t>(input)];
         places.emplace_back(id, count);
-        count += (graph_.desc(id).count() + alignment - 1) / alignment * alignment;
+        count += round_up(graph_.desc(id).count(), alignment);
       }
     }
     if (places.empty()) return;

@@ -1,5 +1,7 @@
 #include "core/passes/memory_plan.h"
 
+#include "core/base/round_up.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -50,9 +52,7 @@ class Planner {
     }
   }
 
-  static std::int64_t aligned(std::size_t bytes) {
-    return (static_cast<std::int64_t>(bytes) + arena_alignment - 1) / arena_alignment * arena_alignment;
-  }
+  static std::int64_t aligned(std::size_t bytes) { return round_up(static_cast<std::int64_t>(bytes), arena_alignment); }
 
   /// The input's buffer, when output `index` of node `i` may overwrite it.
   int buffer_to_take_over(std::size_t i, std::size_t index) const {

@@ -1,6 +1,7 @@
 #include "core/passes/optimizer.h"
 
 #include "core/base/errors.h"
+#include "core/base/round_up.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/ops/training/accumulate.h"
@@ -23,7 +24,7 @@ class FlatBuffer {
  public:
   std::int64_t reserve(std::int64_t count) {
     const std::int64_t offset = size_;
-    size_ += (count + alignment - 1) / alignment * alignment;
+    size_ += round_up(count, alignment);
     return offset;
   }
   std::int64_t size() const { return size_; }

@@ -1,5 +1,6 @@
 #include "models/text/text_blocks.h"
 
+#include "core/base/round_up.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/linear.h"
 #include "core/ops/text/gather_token.h"
@@ -11,7 +12,6 @@ namespace ptrain {
 
 std::int64_t capacity_for(std::int64_t tokens, std::int64_t most) {
   constexpr std::int64_t least_granule = 16;
-  const auto round_up = [](std::int64_t n, std::int64_t granule) { return (n + granule - 1) / granule * granule; };
   const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(tokens)));
   return std::min(round_up(tokens, std::max(least_granule, below / 8)), round_up(most, least_granule));
 }

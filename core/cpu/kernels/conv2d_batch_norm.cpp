@@ -2,6 +2,7 @@
 // before one for the sums. The reference for fused kernels of other backends.
 #include "core/ops/image/conv2d_batch_norm.h"
 
+#include "core/base/round_up.h"
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/simd/row_blocks.h"
 #include "core/cpu/simd/simd_activation.h"
@@ -27,7 +28,7 @@ std::unique_ptr<Kernel> make_part(const KernelContext& context, KernelFactory ma
 class Prologue {
  public:
   Prologue(const KernelContext& context, const TensorDesc& x, const TensorDesc& channels)
-      : bytes_((x.bytes() + alignment - 1) / alignment * alignment),
+      : bytes_(round_up(x.bytes(), alignment)),
         apply_(make_part(context, make_batch_norm_apply, BatchNormApply({.activation = Activation::relu}),
                          {x, channels, channels, absent_input(), absent_input(), absent_input()}, x)) {}
 

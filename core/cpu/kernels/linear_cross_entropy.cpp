@@ -3,6 +3,7 @@
 #include "core/ops/linear_cross_entropy.h"
 
 #include "core/base/parallel.h"
+#include "core/base/round_up.h"
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/linear/linear_candidates.h"
@@ -88,7 +89,7 @@ class ChunkLosses {
   /// The losses of all rows come first in the workspace.
   std::size_t losses_bytes() const {
     constexpr std::size_t alignment = 64;
-    return (static_cast<std::size_t>(chunks_.rows) * sizeof(float) + alignment - 1) / alignment * alignment;
+    return round_up(static_cast<std::size_t>(chunks_.rows) * sizeof(float), alignment);
   }
   float mean(const float* losses, const MixedLabels& labels) const {
     double total = 0;

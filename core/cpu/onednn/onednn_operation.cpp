@@ -1,6 +1,7 @@
 #include "core/cpu/onednn/onednn_operation.h"
 
 #include "core/base/parallel.h"
+#include "core/base/round_up.h"
 #include "core/cpu/constant_memory.h"
 #include "core/cpu/simd/convert.h"
 
@@ -129,7 +130,7 @@ dnnl::memory OnednnOperation::place(const dnnl::engine& engine, const dnnl::memo
   constexpr std::size_t alignment = 64;
   dnnl::memory memory(desc, engine, nullptr);
   placed_.push_back({workspace_bytes_, memory});
-  workspace_bytes_ += (desc.get_size() + alignment - 1) / alignment * alignment;
+  workspace_bytes_ += round_up(desc.get_size(), alignment);
   return memory;
 }
 

@@ -1,6 +1,8 @@
 // Matrix products of a few hundred rows whose operands sit in the caches: attention's tiles.
 #pragma once
 
+#include "core/base/round_up.h"
+
 #include <cstdint>
 
 namespace ptrain::cpu {
@@ -27,7 +29,7 @@ struct SmallGemm {
 
 /// Columns are padded to this many.
 inline constexpr std::int64_t gemm_lanes = 16;
-inline std::int64_t round_to_lanes(std::int64_t n) { return (n + gemm_lanes - 1) / gemm_lanes * gemm_lanes; }
+inline std::int64_t round_to_lanes(std::int64_t n) { return round_up(n, gemm_lanes); }
 
 /// Computes `problem` on the calling thread.
 void small_gemm(const SmallGemm<float>& problem);

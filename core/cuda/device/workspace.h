@@ -1,6 +1,8 @@
 // The parts of a kernel's workspace.
 #pragma once
 
+#include "core/base/round_up.h"
+
 #include <cstddef>
 
 namespace ptrain::cuda {
@@ -25,7 +27,7 @@ class WorkspaceLayout {
  public:
   WorkspacePart take(std::size_t bytes) {
     const std::size_t offset = bytes_;
-    bytes_ += (bytes + alignment - 1) / alignment * alignment;
+    bytes_ += round_up(bytes, alignment);
     return WorkspacePart(offset);
   }
   std::size_t bytes() const { return bytes_; }

@@ -2,6 +2,7 @@
 // runs the products on stale data, without effect.
 #include "core/ops/training/muon_update.h"
 
+#include "core/base/round_up.h"
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/library/gemm.h"
 #include "core/cuda/primitives/launch.cuh"
@@ -118,7 +119,7 @@ class MuonUpdateKernel final : public Kernel {
   static constexpr std::size_t unit_offset = 128, partials_offset = 256;
   static_assert(sizeof(StepState) <= unit_offset);
 
-  static std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+  static std::size_t padded(std::size_t bytes) { return round_up(bytes, alignment); }
   static std::size_t padded_floats(std::int64_t count) {
     return padded(static_cast<std::size_t>(count) * sizeof(float));
   }

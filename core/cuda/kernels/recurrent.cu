@@ -1,4 +1,5 @@
 // Recurrent layers on a GPU: cuBLASLt's products, and a thread per unit of each sequence.
+#include "core/base/round_up.h"
 #include "core/cuda/cuda_kernels.h"
 #include "core/cuda/device/check.h"
 #include "core/cuda/library/gemm.h"
@@ -104,7 +105,7 @@ class RecurrentKernel final : public Kernel {
   std::size_t course_bytes() const {
     constexpr std::size_t alignment = 256;  // required by cuBLASLt
     const std::size_t bytes = static_cast<std::size_t>(course_.workspace_count()) * sizeof(float);
-    return (bytes + alignment - 1) / alignment * alignment;
+    return round_up(bytes, alignment);
   }
 
   Course course_;

@@ -4,6 +4,7 @@
 #include "core/cpu/kernels/conv2d/winograd.h"
 
 #include "core/base/parallel.h"
+#include "core/base/round_up.h"
 #include "core/cpu/constant_memory.h"
 #include "core/cpu/kernels/conv2d/winograd_tiles.h"
 #include "core/cpu/simd/small_gemm.h"
@@ -46,8 +47,8 @@ class WinogradConvolution final : public Kernel {
     const std::int64_t threads = thread_count();
     const std::int64_t most = std::max(fewest_tiles, wanted_floats / (places * (in_ + chunk)));
     blocks_ = (tiles_.count() + most - 1) / most;
-    if (blocks_ > 1) blocks_ = (blocks_ + threads - 1) / threads * threads;
-    block_tiles_ = ((tiles_.count() + blocks_ - 1) / blocks_ + row_step - 1) / row_step * row_step;
+    if (blocks_ > 1) blocks_ = round_up(blocks_, threads);
+    block_tiles_ = round_up((tiles_.count() + blocks_ - 1) / blocks_, row_step);
     blocks_ = (tiles_.count() + block_tiles_ - 1) / block_tiles_;
     splits_ = std::min(chunks(), (threads + blocks_ - 1) / blocks_);
   }
