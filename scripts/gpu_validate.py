@@ -50,6 +50,14 @@ BERT = ("model: {name: bert, classes: 2, vocab_size: 30522}\ndata: {source: synt
         "train: {optimizer: {name: adamw, lr: 2.0e-5}}\n")
 
 
+stopped = threading.Event()  # by SIGTERM
+
+
+def stop(*_):
+    stopped.set()
+    sys.exit(143)
+
+
 def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
@@ -124,6 +132,8 @@ class Ladder:
         except OSError as error:
             self.say("FAILED", name, str(error))
             return False
+        if stopped.is_set():  # while it was forked, when Python only reports what stop() raises
+            sys.exit(143)
         status = wait(process, seconds)
         for kill in (signal.SIGTERM, signal.SIGKILL):
             if status is None:
@@ -452,7 +462,7 @@ def main():
     options = parser.parse_args()
     if "mended" in options.rungs and not options.filter:
         parser.error("mended: expected --filter with the device tests that were red")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, stop)
     sys.exit(Ladder(options).climb(options.rungs))
 
 
