@@ -85,11 +85,12 @@ struct EnumNames<DistMode> {
 };
 
 /// What data-parallel ranks divide among themselves instead of keeping a copy each (Rajbhandari et al., "ZeRO", 2020).
-/// optimizer: the optimizer's moments (ZeRO stage 1).
-enum class Sharding { none, optimizer };
+/// optimizer: the optimizer's moments and, of low-precision parameters, the fp32 masters (ZeRO stage 1). gradients: the
+/// sums of gradients over micro-batches too (ZeRO stage 2).
+enum class Sharding { none, optimizer, gradients };
 template <>
 struct EnumNames<Sharding> {
-  static constexpr std::array<std::string_view, 2> names{"none", "optimizer"};
+  static constexpr std::array<std::string_view, 3> names{"none", "optimizer", "gradients"};
 };
 
 /// Where the rows of a table with sparse gradients are: on every rank, or each on one of them.

@@ -360,7 +360,10 @@ std::vector<Key> run_keys() {
       dist_key("reproducible", &DistConfig::reproducible,
                "sum in the data's order: with equal micro-batches, losses do not depend on the number of ranks"),
       dist_key("shard", &DistConfig::shard,
-               "divide among the ranks, to save memory: the optimizer's moments (ZeRO stage 1); none: each keeps all"),
+               "divide among the ranks, to save memory. optimizer: its moments and, of parameters trained in low "
+               "precision, the fp32 weights, unless train.ema_decay or another eval.amp needs these whole (ZeRO stage "
+               "1); gradients: their sums over micro-batches too, for an exchange after each (stage 2); none: each "
+               "keeps all"),
       dist_key("tables", &DistConfig::tables,
                "tables with sparse gradients (networks for clicks). replicated: whole on every rank; rows: each rank "
                "keeps every n-th row, to save memory"),

@@ -4,6 +4,7 @@
 #include "core/base/round_up.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace ptrain {
@@ -68,28 +69,57 @@ std::size_t Variables::bytes() const {
 void Variables::write(std::string_view name, const void* host, std::size_t bytes) {
   const Entry& entry = at(name);
   invariant(bytes == entry.desc.bytes(), "a variable is written with the wrong size");
-  memory_.copy_to_device(entry.data, host, bytes);
+  copy_in(entry, 0, host, bytes);
 }
 
 void Variables::write_part(std::string_view name, std::size_t begin, std::span<const std::byte> part) {
   const Entry& entry = at(name);
   invariant(begin + part.size() <= entry.desc.bytes(), "more than a variable is written");
-  memory_.copy_to_device(entry.data + begin, part.data(), part.size());
+  copy_in(entry, begin, part.data(), part.size());
+}
+
+void Variables::copy_in(const Entry& entry, std::size_t begin, const void* host, std::size_t bytes) {
+  if (entry.on_host) {
+    std::memcpy(entry.data + begin, host, bytes);
+  } else {
+    memory_.copy_to_device(entry.data + begin, host, bytes);
+  }
+}
+
+void Variables::copy_out(const Entry& entry, std::size_t begin, void* host, std::size_t bytes) const {
+  if (entry.on_host) {
+    std::memcpy(host, entry.data + begin, bytes);
+  } else {
+    memory_.copy_to_host(host, entry.data + begin, bytes);
+  }
+}
+
+void Variables::read_part(std::string_view name, std::size_t begin, std::span<std::byte> part) const {
+  const Entry& entry = at(name);
+  invariant(begin + part.size() <= entry.desc.bytes(), "more than a variable is read");
+  copy_out(entry, begin, part.data(), part.size());
 }
 
 void Variables::read(std::string_view name, void* host, std::size_t bytes) const {
   const Entry& entry = at(name);
   invariant(bytes == entry.desc.bytes(), "a variable is read with the wrong size");
-  memory_.copy_to_host(host, entry.data, bytes);
+  copy_out(entry, 0, host, bytes);
 }
 
 std::span<const std::byte> Variables::host_bytes(std::string_view name, std::vector<std::byte>& storage) const {
   const Entry& entry = at(name);
-  if (memory_.host_reads_device()) return {entry.data, entry.desc.bytes()};
+  if (entry.on_host || memory_.host_reads_device()) return {entry.data, entry.desc.bytes()};
   storage.resize(entry.desc.bytes());
   read(name, storage.data(), storage.size());
   return storage;
 }
+
+void Variables::add(const std::string& name, const Entry& entry) {
+  const bool added = entries_.try_emplace(name, entry).second;
+  invariant(added, "a variable is added twice");
+}
+
+void Variables::remove(std::string_view name) { entries_.erase(entries_.find(name)); }
 
 Variables::Entry Variables::replace(std::string_view name, Entry other) {
   const auto it = entries_.find(name);
@@ -104,10 +134,10 @@ void Variables::exchange(std::string_view one, std::string_view other) {
   std::vector<std::byte> of_a(std::min(at_once, a.desc.bytes())), of_b(of_a.size());
   for (std::size_t begin = 0; begin < a.desc.bytes(); begin += at_once) {
     const std::size_t bytes = std::min(at_once, a.desc.bytes() - begin);
-    memory_.copy_to_host(of_a.data(), a.data + begin, bytes);
-    memory_.copy_to_host(of_b.data(), b.data + begin, bytes);
-    memory_.copy_to_device(a.data + begin, of_b.data(), bytes);
-    memory_.copy_to_device(b.data + begin, of_a.data(), bytes);
+    copy_out(a, begin, of_a.data(), bytes);
+    copy_out(b, begin, of_b.data(), bytes);
+    copy_in(a, begin, of_b.data(), bytes);
+    copy_in(b, begin, of_a.data(), bytes);
   }
 }
 

@@ -20,6 +20,7 @@ class Variables {
     Storage storage = Storage::state;
     std::byte* data = nullptr;  // null until allocate()
     bool view = false;          // lies in another entry's memory
+    bool on_host = false;       // in the host's memory, whatever the device
   };
 
   /// Adds every parameter and state of `graph`; known ones must have the same descriptor.
@@ -39,16 +40,24 @@ class Variables {
   /// Writes a part of a variable, from its byte `begin` on.
   void write_part(std::string_view name, std::size_t begin, std::span<const std::byte> part);
   void read(std::string_view name, void* host, std::size_t bytes) const;
+  /// Reads a part of a variable, from its byte `begin` on.
+  void read_part(std::string_view name, std::size_t begin, std::span<std::byte> part) const;
   /// A variable's bytes: in place if the host can read them, else a copy in `storage`.
   std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;
   /// The values of a floating variable, whatever its precision.
   std::vector<float> read_f32(std::string_view name) const;
+  /// Adds a variable in memory of the caller's, and takes one away.
+  void add(const std::string& name, const Entry& entry);
+  void remove(std::string_view name);
   /// Puts another tensor in a variable's place, such as the whole of which it is a part; returns the variable's own.
   Entry replace(std::string_view name, Entry other);
   /// Swaps the values of two variables of equal size, in chunks.
   void exchange(std::string_view one, std::string_view other);
 
  private:
+  void copy_in(const Entry& entry, std::size_t begin, const void* host, std::size_t bytes);
+  void copy_out(const Entry& entry, std::size_t begin, void* host, std::size_t bytes) const;
+
   struct View {
     std::string name, base;
     std::int64_t byte_offset;

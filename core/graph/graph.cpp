@@ -2,6 +2,8 @@
 
 #include "core/base/errors.h"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 namespace ptrain {
@@ -40,6 +42,18 @@ ValueId Graph::find_output(std::string_view name) const {
     if (output_name == name) return value;
   }
   return no_value;
+}
+
+ValueId Graph::add_part(ValueId state, std::int64_t begin, std::int64_t end) {
+  const ValueId part =
+      add_state(fmt::format("{}[{}:{}]", value(state).name, begin, end), {desc(state).dtype, Shape{end - begin}});
+  place(part, state, begin);
+  return part;
+}
+
+void Graph::place(ValueId id, ValueId state, std::int64_t begin) {
+  value(id).base = state;
+  value(id).byte_offset = begin * static_cast<std::int64_t>(element_size(desc(id).dtype));
 }
 
 ValueId Graph::root(ValueId id) const {

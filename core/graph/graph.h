@@ -54,6 +54,10 @@ class Graph {
   ValueId add_state(std::string name, TensorDesc desc) {
     return add_value(std::move(name), std::move(desc), Storage::state);
   }
+  /// Elements [begin, end) of a flat state, "name[begin:end]".
+  ValueId add_part(ValueId state, std::int64_t begin, std::int64_t end);
+  /// Makes a value lie in a state, from its element `begin` on.
+  void place(ValueId value, ValueId state, std::int64_t begin);
 
   /// Appends a node, infers its outputs (named "name" or "name:1"...) and returns them.
   /// Throws Error{usage} naming the node when the shapes do not fit.

@@ -93,6 +93,7 @@
   OP(mean_squared_error_grad)       \
   OP(moving_average)                \
   OP(muon_update)                   \
+  OP(norm_of_parts)                 \
   OP(normalize_image)               \
   OP(optimizer_update)              \
   OP(patch_embedding)               \

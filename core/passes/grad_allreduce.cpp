@@ -7,6 +7,7 @@
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/all_reduce.h"
 #include "core/ops/training/optimizer_update.h"
+#include "core/passes/optimizer.h"
 #include "core/passes/rewriter.h"
 #include "core/passes/update/parameter_groups.h"
 
@@ -28,7 +29,15 @@ struct Exchanged {
   ValueId gradients = no_value;  // what backward writes
   ValueId total = no_value;      // its sum over micro-batches, when accumulating
   ValueId micro_step = no_value, micro_weights = no_value;
+  std::vector<const Node*> own_sums;  // bucket by bucket: adds the rank's slice to a total of its slices alone
   std::vector<Bucket> buckets;
+};
+
+/// A bucket that is exchanged while backward computes the next one's gradients.
+struct Started {
+  const Node* sum = nullptr;  // of the old graph: adds the rank's slice to its total; null: it has none
+  ValueId data = no_value;
+  std::int64_t begin = 0;  // of the slice in data
 };
 
 class GradAllReducePass {
@@ -48,15 +57,18 @@ class GradAllReducePass {
         statistics_started_ = true;
       }
       if (node.phase == Pass::update && !waited) {
-        to().add_node("exchange.wait", std::make_shared<AllReduceWait>(), waited_, exchange_phase());
+        if (!waited_.empty()) wait("exchange.wait", waited_, exchange_phase());
         waited = true;
       }
-      if (is_accumulation(node)) continue;  // done bucket by bucket
+      if (is_accumulation(node)) {  // done bucket by bucket
+        finish_sum();
+        continue;
+      }
       emit(node);
       if (options_.shard && i == last_update) gather_parameters();
       for (const Exchanged& buffer : buffers_) {
-        for (const Bucket& bucket : buffer.buckets) {
-          if (bucket.ready == i) exchange(buffer, bucket);
+        for (std::size_t k = 0; k < buffer.buckets.size(); ++k) {
+          if (buffer.buckets[k].ready == i) exchange(buffer, k);
         }
       }
     }
@@ -97,32 +109,47 @@ class GradAllReducePass {
       Exchanged buffer;
       buffer.gradients = update.inputs[static_cast<std::size_t>(input)];
       if (buffer.gradients == no_value) continue;
+      const ValueId read = buffer.gradients;
       for (const Node& node : graph_.nodes()) {
-        if (!is_accumulation(node) || node.inputs[0] != buffer.gradients) continue;
-        buffer.total = node.inputs[Accumulate::total];
-        buffer.gradients = node.inputs[Accumulate::x];
+        if (!is_accumulation(node) || graph_.root(node.inputs[Accumulate::total]) != read) continue;
+        if (node.inputs[Accumulate::total] == read) {
+          buffer.total = read;
+        } else {
+          buffer.own_sums.push_back(&node);
+        }
+        buffer.gradients = graph_.root(node.inputs[Accumulate::x]);
         buffer.micro_step = node.inputs[Accumulate::micro_step];
         buffer.micro_weights = node.inputs[Accumulate::weights];
       }
-      buffer.own_slices = needs_own_slices(update);
-      buffer.buckets = buffer.own_slices
-                           ? cut_blocks(buffer, graph_.desc(update.inputs[OptimizerUpdate::master]).count())
-                           : cut(buffer);
+      buffer.own_slices = !buffer.own_sums.empty() || needs_own_slices(update, input);
+      buffer.buckets = buffer.own_slices ? cut_blocks(buffer, count_divided(update)) : cut(buffer);
       if (exchanges_copy(buffer)) {
-        const TensorDesc copy{DType::f32, graph_.desc(buffer.gradients).shape};
-        copies_[buffer.gradients] = to().add_state(flat::grad_low_f32, copy);
+        const std::int64_t all = graph_.desc(buffer.gradients).count();
+        const std::int64_t count = buffer.own_sums.empty() ? all : std::min(all, in_turn * options_.shard->block);
+        copies_[buffer.gradients] = to().add_state(flat::grad_low_f32, {DType::f32, Shape{count}});
       }
       buffers_.push_back(std::move(buffer));
     }
   }
 
-  /// Whether nothing but sharded updates reads the sums, whose buffer add_optimizer has then laid out as parameters
-  /// are: neither a norm nor the sum over further micro-batches, which rank 0 continues.
-  bool needs_own_slices(const Node& update) const {
+  bool divides_masters(const Node& update) const {
+    return is_shard(graph_.value(update.inputs[OptimizerUpdate::master]).name);
+  }
+
+  /// Elements of the buffers that ranks divide.
+  std::int64_t count_divided(const Node& update) const {
+    return graph_.desc(update.inputs[divides_masters(update) ? OptimizerUpdate::low : OptimizerUpdate::master]).count();
+  }
+
+  /// Whether nothing but updates of slices reads the sums, whose buffer add_optimizer has then laid out as parameters
+  /// are: neither updates of whole parameters, nor a norm, nor the sum over further micro-batches, which rank 0
+  /// continues.
+  bool needs_own_slices(const Node& update, int gradients) const {
     const auto accumulates = [this](const Node& node) { return is_accumulation(node); };
     const bool continued =
         options_.reproducible && std::any_of(graph_.nodes().begin(), graph_.nodes().end(), accumulates);
-    return options_.shard && update.inputs[OptimizerUpdate::grad_low] == no_value &&
+    const bool low = update.inputs[OptimizerUpdate::low] != no_value;
+    return options_.shard && low == divides_masters(update) && low == (gradients == OptimizerUpdate::grad_low) &&
            update.inputs[OptimizerUpdate::grad_norm] == no_value && !continued;
   }
 
@@ -166,12 +193,13 @@ class GradAllReducePass {
 
   /// Buckets of which ranks own slices, of gradients that lie as `count` parameters do.
   std::vector<Bucket> cut_blocks(const Exchanged& buffer, std::int64_t count) const {
+    const auto element = static_cast<std::int64_t>(element_size(graph_.desc(buffer.gradients).dtype));
     std::vector<Bucket> buckets;
     for (const RankSlice& block : options_.shard->blocks(count)) {
       Bucket bucket{block.begin, block.end, 0};
       for (const Value& value : graph_.values()) {
         if (value.base != buffer.gradients || value.producer < 0) continue;
-        const std::int64_t begin = value.byte_offset / static_cast<std::int64_t>(sizeof(float));
+        const std::int64_t begin = value.byte_offset / element;
         if (begin >= block.end || begin + value.desc.count() <= block.begin) continue;
         bucket.ready = std::max(bucket.ready, static_cast<std::size_t>(value.producer));
       }
@@ -180,18 +208,7 @@ class GradAllReducePass {
     return buckets;
   }
 
-  /// A persistent, named view of part of a buffer.
-  ValueId part(ValueId buffer, const Bucket& bucket) {
-    const DType dtype = to().desc(buffer).dtype;
-    const std::string name = fmt::format("{}[{}:{}]", to().value(buffer).name, bucket.begin, bucket.end);
-    const ValueId id = to().add_state(name, {dtype, Shape{bucket.end - bucket.begin}});
-    place(id, buffer, bucket.begin);
-    return id;
-  }
-  void place(ValueId id, ValueId buffer, std::int64_t offset) {
-    to().value(id).base = buffer;
-    to().value(id).byte_offset = offset * static_cast<std::int64_t>(element_size(to().desc(buffer).dtype));
-  }
+  ValueId part(ValueId buffer, const Bucket& bucket) { return to().add_part(buffer, bucket.begin, bucket.end); }
 
   float mean_factor() const { return 1.0f / static_cast<float>(options_.world_size); }
   /// The pass of the gradients' exchange.
@@ -202,7 +219,63 @@ class GradAllReducePass {
     waited_.push_back(data);
   }
 
-  void exchange(const Exchanged& buffer, const Bucket& bucket) {
+  void wait(std::string name, std::vector<ValueId> data, Pass phase) {
+    to().add_node(std::move(name), std::make_shared<AllReduceWait>(), std::move(data), phase);
+  }
+
+  /// Adds what was exchanged last to the rank's sum.
+  void finish_sum() {
+    if (started_.data == no_value) return;
+    wait("exchange.wait." + to().value(started_.data).name, {started_.data}, Pass::backward);
+    if (started_.sum != nullptr) {
+      std::vector<ValueId> inputs = rewriter_.mapped(started_.sum->inputs);
+      const std::int64_t count = to().desc(inputs[Accumulate::total]).count();
+      inputs[Accumulate::x] = to().add_part(to().root(started_.data), started_.begin, started_.begin + count);
+      rewriter_.copy(*started_.sum, std::move(inputs));
+    }
+    started_ = {};
+  }
+
+  /// The node that adds up this rank's slice of a bucket; null where the slice is empty.
+  const Node* find_own_sum(const Exchanged& buffer, const Bucket& bucket) const {
+    for (const Node* sum : buffer.own_sums) {
+      const std::int64_t begin = find_begin(sum->inputs[Accumulate::x]);
+      if (begin >= bucket.begin && begin < bucket.end) return sum;
+    }
+    return nullptr;
+  }
+  std::int64_t find_begin(ValueId part) const {
+    const Value& value = graph_.value(part);
+    return value.byte_offset / static_cast<std::int64_t>(element_size(value.desc.dtype));
+  }
+
+  /// For a rank that keeps sums of its slices alone: every micro-batch's gradients are exchanged.
+  void exchange_for_own_sum(const Exchanged& buffer, std::size_t index) {
+    finish_sum();
+    const Bucket& bucket = buffer.buckets[index];
+    ValueId exchanged = part(rewriter_.mapped(buffer.gradients), bucket);
+    const std::string name = to().value(exchanged).name;
+    const Node* sum = find_own_sum(buffer, bucket);
+    std::int64_t begin = sum == nullptr ? 0 : find_begin(sum->inputs[Accumulate::x]);
+    if (exchanges_copy(buffer)) {
+      const std::int64_t at = static_cast<std::int64_t>(index) % in_turn * options_.shard->block;
+      exchanged = widen(exchanged, copies_.at(buffer.gradients), at, Pass::backward);
+      begin += at - bucket.begin;
+    }
+    to().add_node("exchange." + name, std::make_shared<ReduceScatterStart>(mean_factor()), {exchanged}, Pass::backward);
+    started_ = {sum, exchanged, begin};
+  }
+
+  /// A copy in fp32, in `copies` from element `at` on.
+  ValueId widen(ValueId gradients, ValueId copies, std::int64_t at, Pass phase) {
+    const std::string name = "widen." + to().value(gradients).name;
+    to().place(to().add(name, std::make_shared<Cast>(DType::f32), {gradients}, phase), copies, at);
+    return to().add_part(copies, at, at + to().desc(gradients).count());
+  }
+
+  void exchange(const Exchanged& buffer, std::size_t index) {
+    if (!buffer.own_sums.empty()) return exchange_for_own_sum(buffer, index);
+    const Bucket& bucket = buffer.buckets[index];
     const ValueId gradients = part(rewriter_.mapped(buffer.gradients), bucket);
     const std::string name = to().value(gradients).name;
     ValueId exchanged = gradients;
@@ -212,10 +285,7 @@ class GradAllReducePass {
                     {exchanged, gradients, rewriter_.mapped(buffer.micro_step), rewriter_.mapped(buffer.micro_weights)},
                     Pass::backward);
     } else if (exchanges_copy(buffer)) {
-      const ValueId copy = copies_.at(buffer.gradients);
-      place(to().add("widen." + name, std::make_shared<Cast>(DType::f32), {gradients}, exchange_phase()), copy,
-            bucket.begin);
-      exchanged = part(copy, bucket);
+      exchanged = widen(gradients, copies_.at(buffer.gradients), bucket.begin, exchange_phase());
     }
     // Gradients that are summed in a fixed order are scaled for the mean from the start (build_training_graph).
     const float factor = options_.reproducible ? 1.0f : mean_factor();
@@ -227,15 +297,16 @@ class GradAllReducePass {
   /// Gives every rank all parameters, of which each has updated its slices.
   void gather_parameters() {
     const Node& update = update_node();
-    const ValueId master = rewriter_.mapped(update.inputs[OptimizerUpdate::master]);
+    const int updated = divides_masters(update) ? OptimizerUpdate::low : OptimizerUpdate::master;
+    const ValueId parameters = rewriter_.mapped(update.inputs[static_cast<std::size_t>(updated)]);
     std::vector<ValueId> gathered;
-    for (const RankSlice& block : options_.shard->blocks(to().desc(master).count())) {
-      const ValueId data = part(master, {block.begin, block.end, 0});
+    for (const RankSlice& block : options_.shard->blocks(count_divided(update))) {
+      const ValueId data = to().add_part(parameters, block.begin, block.end);
       to().add_node("gather." + to().value(data).name, std::make_shared<AllGatherStart>(), {data}, Pass::update);
       gathered.push_back(data);
     }
-    to().add_node("gather.wait", std::make_shared<AllReduceWait>(), std::move(gathered), Pass::update);
-    copy_to_low_precision(update.inputs[OptimizerUpdate::low]);
+    wait("gather.wait", std::move(gathered), Pass::update);
+    if (!divides_masters(update)) copy_to_low_precision(update.inputs[OptimizerUpdate::low]);
   }
 
   void copy_to_low_precision(ValueId low) {
@@ -276,10 +347,11 @@ class GradAllReducePass {
     }
     if (places.empty()) return;
     statistics_ = to().add_state(flat::statistics, {DType::f32, Shape{count}});
-    for (const auto& [id, offset] : places) place(rewriter_.mapped(id), statistics_, offset);
+    for (const auto& [id, offset] : places) to().place(rewriter_.mapped(id), statistics_, offset);
   }
 
   static constexpr std::int64_t alignment = 16;  // elements: a cache line
+  static constexpr std::int64_t in_turn = 2;     // buckets of which there are fp32 copies at one time
 
   const Graph& graph_;
   const DistributionOptions& options_;
@@ -287,6 +359,7 @@ class GradAllReducePass {
   std::vector<Exchanged> buffers_;
   std::map<ValueId, ValueId> copies_;  // by the gradient buffer in the old graph
   std::vector<ValueId> waited_;
+  Started started_;
   ValueId statistics_ = no_value;
   bool statistics_started_ = false;
 };

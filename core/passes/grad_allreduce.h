@@ -38,8 +38,9 @@ struct DistributionOptions {
   /// Gradients are summed over micro-batches and ranks in one fixed order, however micro-batches are distributed over
   /// ranks. Not supported with GradAverage::gradient.
   bool reproducible = false;
-  /// This rank's part of the optimizer state; none: each rank keeps all of it.
+  /// This rank's part of the optimizer state; none: each rank keeps all of it. The rest as in OptimizerPassOptions.
   std::optional<Shard> shard = {};
+  bool whole_masters = true, whole_sums = true;
   /// This rank's rows of tables with sparse gradients; none: each rank has whole tables.
   std::optional<RowShard> tables = {};
 };

@@ -5,14 +5,18 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/ops/training/accumulate.h"
+#include "core/ops/training/all_reduce.h"
 #include "core/ops/training/grad_norm.h"
 #include "core/ops/training/moving_average.h"
 #include "core/ops/training/muon_update.h"
+#include "core/passes/rewriter.h"
 #include "core/passes/update/early_updates.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace ptrain {
 namespace {
@@ -33,6 +37,9 @@ class FlatBuffer {
   std::int64_t size_ = 0;
 };
 
+/// Makes no variable of a parameter.
+void drop(Graph& graph, ValueId parameter) { graph.value(parameter).storage = Storage::activation; }
+
 class OptimizerPass {
  public:
   OptimizerPass(Differentiated differentiated, const OptimizerPassOptions& options)
@@ -42,7 +49,8 @@ class OptimizerPass {
     own_gradients();
     lay_out();
     if (!tables_.empty()) require_rows_suffice();
-    create_buffers();
+    inputs_ = create_inputs();
+    rest_inputs_ = create_rest_inputs();
     place();
     if (options_.accumulate) add_accumulation();
     add_update();
@@ -58,6 +66,8 @@ class OptimizerPass {
     std::optional<std::size_t> group;  // for parameters with settings of their own
     bool early;
     bool muon;  // updated by Muon; with Muon, the other parameters use AdamW
+
+    bool low() const { return parameter != master; }
   };
 
   /// A parameter that is updated by its sparse gradient.
@@ -147,14 +157,17 @@ class OptimizerPass {
   }
 
   /// Whether any update needs all gradients first.
-  bool needs_all_gradients() const {
-    return options_.accumulate || options_.loss_scale != no_value || options_.settings.clip_norm > 0;
-  }
+  bool needs_all_gradients() const { return options_.accumulate || needs_norm(); }
+  bool needs_norm() const { return options_.loss_scale != no_value || options_.settings.clip_norm > 0; }
+  bool divides_masters() const { return options_.shard && !options_.whole_masters && low_.size() > 0; }
+  bool divides_sums() const { return options_.accumulate && !options_.whole_sums && lies_as_divided(); }
+  /// Whether the parameters that ranks divide are all those with a gradient of one precision.
+  bool lies_as_divided() const { return options_.shard && (low_.size() == 0 || divides_masters()); }
   /// Whether a rank needs the gradients of the parameters that it updates alone. They then lie as parameters do, so
   /// that slices of both are of the same parameters.
-  bool needs_own_gradients() const {
-    return options_.shard && low_.size() == 0 && options_.loss_scale == no_value && options_.settings.clip_norm == 0;
-  }
+  bool needs_own_gradients() const { return lies_as_divided() && (divides_sums() || !needs_norm()); }
+  /// Elements of the buffers of which ranks keep slices.
+  std::int64_t divided() const { return divides_masters() ? low_.size() : master_.size(); }
   bool is_early(const ParameterGradient& g) const {
     if (!options_.early_updates || needs_all_gradients()) return false;
     const EarlyUpdates& rule = *options_.early_updates;
@@ -166,7 +179,8 @@ class OptimizerPass {
     return gradient.shape.rank() == 2 && flops >= rule.arithmetic * static_cast<double>(gradient.count());
   }
 
-  /// Masters follow the model's parameter order; gradients follow the order in which backward computes them.
+  /// Masters follow the model's parameter order, those with a low-precision copy first; gradients follow the order in
+  /// which backward computes them.
   void lay_out() {
     std::map<ValueId, std::size_t> by_master;
     for (const ParameterGradient& g : gradients_) {
@@ -186,21 +200,25 @@ class OptimizerPass {
                   is_for_muon(g.parameter, master)};
       entry.segment.count = value.desc.count();
       entry.segment.decay = decays(master);
-      const bool low = g.parameter != master;
-      if (low) entry.segment.low_offset = low_.reserve(entry.segment.count);
-      if (!entry.early) entry.segment.grad_offset = (low ? grad_low_ : grad_).reserve(entry.segment.count);
+      if (!entry.early) entry.segment.grad_offset = (entry.low() ? grad_low_ : grad_).reserve(entry.segment.count);
       entries_.push_back(entry);
     }
     for (const bool muon : {false, true}) {  // Muon's parameters come last: they have no second moment
-      for (auto& [master, index] : by_master) {
-        if (entries_[index].muon != muon) continue;
-        entries_[index].segment.master_offset = master_.reserve(entries_[index].segment.count);
+      for (const bool low : {true, false}) {
+        for (const auto& [master, index] : by_master) {
+          Entry& entry = entries_[index];
+          if (entry.muon != muon || entry.low() != low) continue;
+          entry.segment.master_offset = master_.reserve(entry.segment.count);
+          if (low) entry.segment.low_offset = low_.reserve(entry.segment.count);
+        }
       }
       if (!muon) second_moments_ = master_.size();
     }
     if (needs_own_gradients()) {
-      for (Entry& e : entries_) e.segment.grad_offset = e.segment.master_offset;
-      grad_ = master_;
+      for (Entry& e : entries_) {
+        if (e.low() || low_.size() == 0) e.segment.grad_offset = e.segment.master_offset;
+      }
+      (low_.size() == 0 ? grad_ : grad_low_) = low_.size() == 0 ? master_ : low_;
     }
     for (Table& t : tables_) t.grad_offset = grad_.reserve(graph_.desc(t.gradient.gradient).count());
   }
@@ -209,51 +227,79 @@ class OptimizerPass {
     return count == 0 ? no_value : graph_.add_state(name, {dtype, Shape{count}});
   }
 
+  /// This rank's slices of a buffer that ranks divide.
+  ValueId slices(const std::string& name, std::int64_t count) {
+    return count == 0 ? no_value : state(name + std::string(flat::shard), DType::f32, options_.shard->size(count));
+  }
+
   ValueId moment(const std::string& name, std::int64_t count) {
     if (count == 0 || !options_.shard) return state(name, DType::f32, count);
-    return state(name + std::string(flat::shard), DType::f32, options_.shard->size(count));
+    return slices(name, divided());
   }
 
-  void create_buffers() {
+  /// Of every update but the rest's.
+  std::vector<ValueId> create_inputs() {
     DType low_dtype = DType::bf16;
     for (const Entry& e : entries_) {
-      if (e.parameter != e.master) low_dtype = graph_.desc(e.parameter).dtype;
+      if (e.low()) low_dtype = graph_.desc(e.parameter).dtype;
     }
     const int moments = moment_count(options_.settings);
-    inputs_.assign(OptimizerUpdate::count, no_value);
-    inputs_[OptimizerUpdate::learning_rate] = graph_.add_input(flat::learning_rate, {DType::f32, Shape{1}});
-    inputs_[OptimizerUpdate::grad_f32] = state(flat::grad, DType::f32, grad_.size());
-    inputs_[OptimizerUpdate::grad_low] = state(flat::grad_low, low_dtype, grad_low_.size());
-    inputs_[OptimizerUpdate::loss_scale] = options_.loss_scale;
-    inputs_[OptimizerUpdate::master] = state(flat::master, DType::f32, master_.size());
-    inputs_[OptimizerUpdate::low] = state(flat::low, low_dtype, low_.size());
-    inputs_[OptimizerUpdate::moment1] = moment(flat::moment1, moments >= 1 ? master_.size() : 0);
-    inputs_[OptimizerUpdate::moment2] = moment(flat::moment2, moments >= 2 ? second_moments_ : 0);
-    inputs_[OptimizerUpdate::moment3] = moment(flat::moment3, moments >= 3 ? master_.size() : 0);
-    inputs_[OptimizerUpdate::updates] = state(flat::updates, DType::f32, 1);
+    std::vector<ValueId> inputs(OptimizerUpdate::count, no_value);
+    inputs[OptimizerUpdate::learning_rate] = graph_.add_input(flat::learning_rate, {DType::f32, Shape{1}});
+    inputs[OptimizerUpdate::grad_f32] = state(flat::grad, DType::f32, grad_.size());
+    inputs[OptimizerUpdate::grad_low] = state(flat::grad_low, low_dtype, grad_low_.size());
+    inputs[OptimizerUpdate::loss_scale] = options_.loss_scale;
+    inputs[OptimizerUpdate::master] =
+        divides_masters() ? slices(flat::master, divided()) : state(flat::master, DType::f32, master_.size());
+    inputs[OptimizerUpdate::low] = state(flat::low, low_dtype, low_.size());
+    inputs[OptimizerUpdate::moment1] = moment(flat::moment1, moments >= 1 ? master_.size() : 0);
+    inputs[OptimizerUpdate::moment2] = moment(flat::moment2, moments >= 2 ? second_moments_ : 0);
+    inputs[OptimizerUpdate::moment3] = moment(flat::moment3, moments >= 3 ? master_.size() : 0);
+    inputs[OptimizerUpdate::updates] = state(flat::updates, DType::f32, 1);
+    return inputs;
   }
 
-  void view(ValueId id, int buffer, std::int64_t offset) {
-    Value& value = graph_.value(id);
-    value.base = inputs_[static_cast<std::size_t>(buffer)];
-    value.byte_offset = offset * static_cast<std::int64_t>(element_size(value.desc.dtype));
+  /// Of the parameters without a low-precision copy, where ranks divide the masters of the others; else none.
+  std::vector<ValueId> create_rest_inputs() {
+    if (!divides_masters()) return {};
+    std::vector<ValueId> inputs = inputs_;
+    inputs[OptimizerUpdate::low] = no_value;
+    constexpr std::array names{
+        std::pair{OptimizerUpdate::master, flat::master}, std::pair{OptimizerUpdate::moment1, flat::moment1},
+        std::pair{OptimizerUpdate::moment2, flat::moment2}, std::pair{OptimizerUpdate::moment3, flat::moment3}};
+    for (const auto& [input, name] : names) {
+      ValueId& part = inputs[static_cast<std::size_t>(input)];
+      if (part == no_value) continue;
+      part = state(std::string(name) + std::string(flat::rest), DType::f32, master_.size() - divided());
+    }
+    return inputs;
   }
 
   void place() {
     for (const Entry& e : entries_) {
-      const bool low = e.parameter != e.master;
-      view(e.master, OptimizerUpdate::master, e.segment.master_offset);
-      if (low) view(e.parameter, OptimizerUpdate::low, e.segment.low_offset);
-      if (!e.early)
-        view(e.gradient, low ? OptimizerUpdate::grad_low : OptimizerUpdate::grad_f32, e.segment.grad_offset);
+      if (is_rest(e)) {
+        graph_.place(e.master, rest_inputs_[OptimizerUpdate::master], e.segment.master_offset - divided());
+      } else if (divides_masters()) {
+        drop(graph_, e.master);
+      } else {
+        graph_.place(e.master, inputs_[OptimizerUpdate::master], e.segment.master_offset);
+      }
+      if (e.low()) graph_.place(e.parameter, inputs_[OptimizerUpdate::low], e.segment.low_offset);
+      if (!e.early) {
+        graph_.place(e.gradient, e.low() ? inputs_[OptimizerUpdate::grad_low] : inputs_[OptimizerUpdate::grad_f32],
+                     e.segment.grad_offset);
+      }
     }
     for (const Table& t : tables_) {
-      view(t.gradient.gradient, OptimizerUpdate::grad_f32, t.grad_offset);
+      graph_.place(t.gradient.gradient, inputs_[OptimizerUpdate::grad_f32], t.grad_offset);
       const Value& table = graph_.value(t.gradient.parameter);
       const ValueId buffer = graph_.add_state(flat::table + table.name, table.desc);  // which may reallocate the values
       graph_.value(t.gradient.parameter).base = buffer;
     }
   }
+
+  /// Whether all ranks update all of it, while they divide others.
+  bool is_rest(const Entry& e) const { return divides_masters() && !e.low(); }
 
   /// A moment of the table's size, or one number per row; none where the optimizer keeps fewer moments.
   ValueId table_moment(const Table& t, const char* name, bool kept) {
@@ -284,13 +330,31 @@ class OptimizerPass {
   void add_accumulation() {
     const ValueId micro_step = graph_.add_input(flat::micro_step, {DType::i32, Shape{1}});
     const ValueId weights = graph_.add_input(flat::micro_weights, {DType::f32, Shape{2}});
+    const auto add = [&](ValueId total, ValueId gradient) {
+      graph_.add_node(graph_.value(total).name, std::make_shared<Accumulate>(), {total, gradient, micro_step, weights},
+                      Pass::backward);
+    };
     for (const int input : {OptimizerUpdate::grad_f32, OptimizerUpdate::grad_low}) {
       ValueId& gradient = inputs_[static_cast<std::size_t>(input)];
       if (gradient == no_value) continue;
       const std::string name = graph_.value(gradient).name + ".total";
-      const ValueId total = graph_.add_state(name, {DType::f32, graph_.desc(gradient).shape});
-      graph_.add_node(name, std::make_shared<Accumulate>(), {total, gradient, micro_step, weights}, Pass::backward);
-      gradient = total;
+      const bool is_divided = (input == OptimizerUpdate::grad_low) == (low_.size() > 0);
+      if (divides_sums() && is_divided) {
+        const ValueId total = slices(name, divided());
+        std::int64_t at = 0;
+        for (const RankSlice& slice : options_.shard->slices(divided())) {
+          if (slice.count() == 0) continue;
+          const ValueId part = graph_.add_part(total, at, at + slice.count());
+          add(part, graph_.add_part(gradient, slice.begin, slice.end));
+          at += slice.count();
+        }
+        gradient = total;
+      } else {
+        const ValueId total = graph_.add_state(name, {DType::f32, graph_.desc(gradient).shape});
+        add(total, gradient);
+        gradient = total;
+      }
+      if (!rest_inputs_.empty()) rest_inputs_[static_cast<std::size_t>(input)] = gradient;
     }
   }
 
@@ -308,67 +372,98 @@ class OptimizerPass {
     graph_.add_node(graph_.value(e.master).name + ".update", std::move(op), std::move(inputs), Pass::update);
   }
 
-  /// The parts of a segment that this rank updates.
-  std::vector<ParameterSegment> find_own_parts(const ParameterSegment& segment) const {
+  /// The parts of a parameter that this rank updates.
+  std::vector<ParameterSegment> find_own_parts(const Entry& e) const {
+    const ParameterSegment& segment = e.segment;
     if (!options_.shard) return {segment};
     std::vector<ParameterSegment> parts;
-    std::int64_t moments = 0;  // of the slices before
-    for (const RankSlice& slice : options_.shard->slices(master_.size())) {
+    if (is_rest(e)) {
+      parts.push_back(segment);
+      parts.back().master_offset -= divided();
+      return parts;
+    }
+    std::int64_t kept = 0;  // of the slices before
+    for (const RankSlice& slice : options_.shard->slices(divided())) {
       const std::int64_t begin = std::max(slice.begin, segment.master_offset);
       const std::int64_t end = std::min(slice.end, segment.master_offset + segment.count);
       if (begin < end) {
         ParameterSegment part = segment;
-        const std::int64_t skipped = begin - segment.master_offset;
+        const std::int64_t skipped = begin - segment.master_offset, own = begin - slice.begin + kept;
         part.count = end - begin;
-        part.master_offset = begin;
-        part.moment_shift = moments - slice.begin;
-        part.grad_offset += skipped;
+        part.master_offset = divides_masters() ? own : begin;
+        part.moment_shift = own - part.master_offset;
+        part.grad_offset = divides_sums() ? own : segment.grad_offset + skipped;
         if (part.low_offset >= 0) part.low_offset += skipped;
         parts.push_back(part);
       }
-      moments += slice.count();
+      kept += slice.count();
     }
     return parts;
   }
 
   void add_early_update(const Entry& e) {
     std::vector<ValueId> inputs = inputs_;
-    inputs[OptimizerUpdate::grad_f32] = e.parameter == e.master ? e.gradient : no_value;
-    inputs[OptimizerUpdate::grad_low] = e.parameter == e.master ? no_value : e.gradient;
+    inputs[OptimizerUpdate::grad_f32] = e.low() ? no_value : e.gradient;
+    inputs[OptimizerUpdate::grad_low] = e.low() ? e.gradient : no_value;
     early_[graph_.nodes().size()] = {e.parameter, e.master, e.gradient};
     add_single_update(e, std::move(inputs));
   }
 
+  ValueId add_norm(const char* name, ValueId grad_f32, ValueId grad_low) {
+    return graph_.add(name, std::make_shared<GradNorm>(), {grad_f32, grad_low, options_.loss_scale}, Pass::update);
+  }
+
+  /// The norm of sums of which every rank has slices.
+  ValueId add_norm_of_parts() {
+    const bool low = low_.size() > 0;
+    const ValueId sums = inputs_[OptimizerUpdate::grad_f32];
+    const ValueId own = add_norm("grad_norm.own", low ? inputs_[OptimizerUpdate::grad_low] : sums, no_value);
+    const std::int64_t size = graph_.desc(own).count();
+    const ValueId all = state(flat::grad_norms, DType::f32, options_.shard->world_size * size);
+    graph_.place(own, all, options_.shard->rank * size);
+    graph_.add_node("grad_norm.gather", std::make_shared<AllGatherStart>(), {all}, Pass::update);
+    graph_.add_node("grad_norm.wait", std::make_shared<AllReduceWait>(), {all}, Pass::update);
+    const ValueId rest = low && sums != no_value ? add_norm("grad_norm.rest", sums, no_value) : no_value;
+    return graph_.add(flat::grad_norm, std::make_shared<NormOfParts>(), {all, rest}, Pass::update);
+  }
+
   void add_update() {
-    const bool scaled = options_.loss_scale != no_value;
-    if (scaled || options_.settings.clip_norm > 0) {
-      inputs_[OptimizerUpdate::grad_norm] = graph_.add(
-          flat::grad_norm, std::make_shared<GradNorm>(),
-          {inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low], options_.loss_scale}, Pass::update);
-      graph_.set_output(flat::grad_norm, inputs_[OptimizerUpdate::grad_norm]);
+    if (needs_norm()) {
+      const ValueId norm = divides_sums() ? add_norm_of_parts()
+                                          : add_norm(flat::grad_norm, inputs_[OptimizerUpdate::grad_f32],
+                                                     inputs_[OptimizerUpdate::grad_low]);
+      inputs_[OptimizerUpdate::grad_norm] = norm;
+      if (!rest_inputs_.empty()) rest_inputs_[OptimizerUpdate::grad_norm] = norm;
+      graph_.set_output(flat::grad_norm, norm);
     }
     for (const Table& t : tables_) add_table_update(t);  // before the op that counts the update
-    std::map<std::optional<std::size_t>, std::vector<ParameterSegment>> segments;
+    std::map<std::optional<std::size_t>, std::vector<ParameterSegment>> segments, rest;
     for (const Entry& e : entries_) {
       if (e.early) {
         add_early_update(e);
       } else if (e.muon) {
         add_single_update(e, inputs_);
       } else {
-        for (const ParameterSegment& part : find_own_parts(e.segment)) segments[e.group].push_back(part);
+        for (const ParameterSegment& part : find_own_parts(e)) (is_rest(e) ? rest : segments)[e.group].push_back(part);
       }
+    }
+    const auto add = [&](std::string name, std::optional<std::size_t> group, std::vector<ParameterSegment> parameters,
+                         const std::vector<ValueId>& inputs, UpdateCount counted) {
+      graph_.add_node(std::move(name),
+                      std::make_shared<OptimizerUpdate>(make_element_settings(group), std::move(parameters), counted),
+                      inputs, Pass::update);
+    };
+    for (auto& [group, parameters] : rest) {
+      add(group ? fmt::format("optimizer.group{}.rest", *group) : "optimizer.rest", group, std::move(parameters),
+          rest_inputs_, UpdateCount::later);
     }
     for (auto& [group, parameters] : segments) {
       if (!group) continue;
-      graph_.add_node(
-          fmt::format("optimizer.group{}", *group),
-          std::make_shared<OptimizerUpdate>(make_element_settings(group), std::move(parameters), UpdateCount::later),
-          inputs_, Pass::update);
+      add(fmt::format("optimizer.group{}", *group), group, std::move(parameters), inputs_, UpdateCount::later);
     }
-    graph_.add_node("optimizer", std::make_shared<OptimizerUpdate>(make_element_settings({}), std::move(segments[{}])),
-                    inputs_, Pass::update);
+    add("optimizer", {}, std::move(segments[{}]), inputs_, UpdateCount::here);
     if (options_.average_decay > 0) add_averages();
-    if (scaled) {
+    if (options_.loss_scale != no_value) {
       graph_.add_node("loss_scale.update", std::make_shared<LossScaleUpdate>(options_.loss_scale_attributes),
                       {inputs_[OptimizerUpdate::grad_norm], options_.loss_scale}, Pass::update);
     }
@@ -403,7 +498,7 @@ class OptimizerPass {
   std::vector<Table> tables_;
   FlatBuffer master_, low_, grad_, grad_low_;
   std::int64_t second_moments_ = 0;  // elements, from the first on
-  std::vector<ValueId> inputs_;
+  std::vector<ValueId> inputs_, rest_inputs_;
   std::map<std::size_t, EarlyUpdate> early_;  // by node
 };
 
@@ -411,6 +506,16 @@ class OptimizerPass {
 
 Graph add_optimizer(Differentiated differentiated, const OptimizerPassOptions& options) {
   return OptimizerPass(std::move(differentiated), options).run();
+}
+
+void drop_masters(Graph& graph) {
+  const std::vector<int> readers = count_readers(graph);
+  for (std::size_t i = 0; i < graph.values().size(); ++i) {
+    const Value& low = graph.values()[i];
+    if (low.storage != Storage::parameter || !is_low_precision(low.desc.dtype)) continue;
+    const ValueId master = graph.find_value(master_name(low.name));
+    if (master != no_value && readers[static_cast<std::size_t>(master)] == 0) drop(graph, master);
+  }
 }
 
 }  // namespace ptrain

@@ -82,7 +82,9 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
 
 PipelineResult build_evaluation_graph(const Graph& forward, const PipelineOptions& options) {
   PipelineResult result = build_inference_graph(forward, options);
-  if (!options.distribution || !options.distribution->tables) return result;
+  if (!options.distribution) return result;
+  if (options.distribution->shard && !options.distribution->whole_masters) drop_masters(result.graph);
+  if (!options.distribution->tables) return result;
   result.graph = exchange_tables(result.graph, *options.distribution);
   check("exchange_tables", result.graph, options);
   return result;
@@ -170,7 +172,11 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   optimizer.groups = options.groups;
   optimizer.average_decay = options.average_decay;
   if (!options.distribution) optimizer.early_updates = options.early_updates;
-  if (options.distribution) optimizer.shard = options.distribution->shard;
+  if (options.distribution) {
+    optimizer.shard = options.distribution->shard;
+    optimizer.whole_masters = options.distribution->whole_masters;
+    optimizer.whole_sums = options.distribution->whole_sums;
+  }
   optimizer.accumulate = options.accumulate_steps > 1;
   optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes renumber values
   optimizer.loss_scale_attributes = options.loss_scale;

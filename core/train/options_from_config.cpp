@@ -224,6 +224,9 @@ StepOptions step_options(const Config& config, const Model& model, DType automat
   distribution.sync_batch_norm = config.dist.sync_batch_norm;
   distribution.reproducible = config.dist.reproducible;
   distribution.shard = make_shard(config.dist, rank, exchanging_ranks);
+  const bool evaluates_otherwise = config.eval.any() && config.eval.amp != config.amp.level;
+  distribution.whole_masters = config.train.ema_decay > 0 || evaluates_otherwise;
+  distribution.whole_sums = config.dist.shard != Sharding::gradients;
   if (config.dist.tables == TablePlacement::rows) distribution.tables = RowShard{rank, exchanging_ranks};
   return options;
 }

@@ -2,6 +2,8 @@
 
 #include "core/base/errors.h"
 
+#include <algorithm>
+
 namespace ptrain {
 namespace {
 
@@ -47,16 +49,20 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
   measured.update_seconds = step * update / total;
   measured.compute_seconds = step - measured.update_seconds;
   measured.stdev_seconds = times.stdev;
-  double before = 0;
-  for (const Node& node : graph.nodes()) {
-    before += weight(node);
-    const std::string_view type = node.op->type();
-    if (type == "all_reduce_start") measured.buckets.push_back({step * before / total, count_bytes(graph, node)});
-    // The two halves of an all-reduce; parameters are gathered after backward.
-    const bool gathers = type == "all_gather_start";
-    if (!gathers && type != "reduce_scatter_start") continue;
-    const double ready = gathers && node.phase == Pass::update ? measured.compute_seconds : step * before / total;
-    measured.buckets.push_back({ready, count_bytes(graph, node) / 2, node.phase < Pass::backward});
+  const int micro_batches = options.passes.accumulate_steps;
+  for (int micro = 0; micro < micro_batches; ++micro) {
+    double before = 0;
+    for (const Node& node : graph.nodes()) {
+      before += weight(node);
+      if (node.phase > Pass::backward && micro + 1 < micro_batches) continue;  // once a step
+      const std::string_view type = node.op->type();
+      const bool gathers = type == "all_gather_start";
+      const bool is_half = gathers || type == "reduce_scatter_start";  // of an all-reduce
+      if (!is_half && type != "all_reduce_start") continue;
+      const double share = std::min(1.0, before / (total - update));  // of the micro-batch
+      measured.buckets.push_back({measured.compute_seconds * (micro + share) / micro_batches,
+                                  count_bytes(graph, node) / (is_half ? 2 : 1), node.phase < Pass::backward});
+    }
   }
   return measured;
 }

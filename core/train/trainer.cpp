@@ -14,7 +14,7 @@
 #include "core/train/input/phased_loader.h"
 #include "core/train/options_from_config.h"
 #include "core/train/plans/memory_estimate.h"
-#include "core/train/state/whole_tables.h"
+#include "core/train/state/whole_state.h"
 
 #include <algorithm>
 #include <array>
@@ -353,8 +353,8 @@ void Trainer::write_trace() {
 }
 
 void Trainer::write_model(const char* action, const std::function<void()>& write) {
-  WholeTables tables(model_, plans_.variables(), ranks_);
-  tables.gather();
+  WholeState whole(model_, plans_.variables(), ranks_, make_shard(config_.dist, ranks_));
+  whole.gather();
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), action);
   write();

@@ -145,6 +145,9 @@ void check_distribution(const Config& config, const Rejection& reject) {
            enum_name(optimizer));
   }
   if (!dist.reproducible) return;
+  if (dist.shard == Sharding::gradients) {
+    reject("dist.shard", "expected none or optimizer: dist.reproducible sums whole gradients in the data's order");
+  }
   if (dist.average != GradAverage::fp32) reject("dist.average", "dist.reproducible sums in fp32");
   if (dist.sync_batch_norm) {
     reject("dist.sync_batch_norm",

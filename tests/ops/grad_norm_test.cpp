@@ -49,5 +49,18 @@ TEST(GradNorm, LargeFiniteGradientsAreNoOverflow) {
   EXPECT_EQ(get_norm(tensor(DType::f32, {2}, {1e30, 1e30}), absent_tensor(), absent_tensor())[1], 0.0);
 }
 
+/// Norms of parts, with or without another one, are those of the whole.
+TEST(NormOfParts, IsTheNormOfThemTogether) {
+  std::vector<HostTensor> parts{tensor(DType::f32, {6}, {3, 0, 0, 0, 4, 0}), absent_tensor()};
+  const auto of_parts = [&] { return run_op(std::make_shared<NormOfParts>(), parts).at(0).values; };
+  EXPECT_EQ(of_parts(), (std::vector<double>{5, 0}));
+  parts[1] = tensor(DType::f32, {2}, {12, 0});
+  EXPECT_EQ(of_parts(), (std::vector<double>{13, 0}));
+  parts[0].values[3] = 1;
+  EXPECT_EQ(of_parts()[1], 1.0);
+  parts[0] = tensor(DType::f32, {4}, {3e25, 0, 4e25, 0});
+  EXPECT_NEAR(of_parts()[0], 5e25, 1e19) << "the squares are beyond fp32";
+}
+
 }  // namespace grad_norm_test
 }  // namespace ptrain

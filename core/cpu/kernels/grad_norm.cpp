@@ -1,8 +1,10 @@
 // Sum of squares over the flat gradients; one pass gives both the norm and the overflow flag.
+#include "core/ops/training/grad_norm.h"
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
 #include "core/ops/training/loss_scale_update.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace ptrain::cpu {
@@ -72,7 +74,34 @@ class GradNormKernel final : public Kernel {
   std::vector<TensorDesc> descs_;
 };
 
+class NormOfPartsKernel final : public Kernel {
+ public:
+  explicit NormOfPartsKernel(const KernelContext& context) : values_(context.inputs[NormOfParts::parts].count()) {}
+
+  void run(const KernelArgs& args) override {
+    double squares = 0;
+    float not_finite = 0;
+    const auto add = [&](const float* part) {
+      squares += static_cast<double>(part[0]) * static_cast<double>(part[0]);
+      not_finite = std::max(not_finite, part[1]);
+    };
+    const auto* parts = static_cast<const float*>(args.inputs[NormOfParts::parts]);
+    for (std::int64_t i = 0; i < values_; i += 2) add(parts + i);
+    if (const auto* another = static_cast<const float*>(args.inputs[NormOfParts::another])) add(another);
+    auto* out = static_cast<float*>(args.outputs[0]);
+    out[0] = static_cast<float>(std::sqrt(squares));
+    out[1] = not_finite;
+  }
+
+ private:
+  std::int64_t values_;
+};
+
 }  // namespace
+
+std::unique_ptr<Kernel> make_norm_of_parts(const KernelContext& context) {
+  return std::make_unique<NormOfPartsKernel>(context);
+}
 
 std::unique_ptr<Kernel> make_grad_norm(const KernelContext& context) {
   return std::make_unique<GradNormKernel>(context);

@@ -55,6 +55,20 @@ __global__ void __launch_bounds__(block_threads)
   norm[1] = flag != 0 ? 1.0f : 0.0f;
 }
 
+__global__ void __launch_bounds__(1)
+    norm_of_parts_kernel(const float* parts, std::int64_t values, const float* another, float* norm) {
+  double squares = 0;
+  float not_finite = 0;
+  const auto add = [&](const float* part) {
+    squares += static_cast<double>(part[0]) * static_cast<double>(part[0]);
+    not_finite = fmaxf(not_finite, part[1]);
+  };
+  for (std::int64_t i = 0; i < values; i += 2) add(parts + i);
+  if (another != nullptr) add(another);
+  norm[0] = static_cast<float>(sqrt(squares));
+  norm[1] = not_finite;
+}
+
 class GradNormKernel final : public Kernel {
  public:
   GradNormKernel(const KernelContext& context, Device& device)
@@ -87,7 +101,26 @@ class GradNormKernel final : public Kernel {
   std::array<int, 2> blocks_{};
 };
 
+class NormOfPartsKernel final : public Kernel {
+ public:
+  NormOfPartsKernel(const KernelContext& context, Device& device)
+      : device_(device), values_(context.inputs[NormOfParts::parts].count()) {}
+
+  void run(const KernelArgs& args) override {
+    launch(norm_of_parts_kernel, 1, 1, device_, static_cast<const float*>(args.inputs[NormOfParts::parts]), values_,
+           static_cast<const float*>(args.inputs[NormOfParts::another]), static_cast<float*>(args.outputs[0]));
+  }
+
+ private:
+  Device& device_;
+  std::int64_t values_;
+};
+
 }  // namespace
+
+std::unique_ptr<Kernel> make_norm_of_parts(const KernelContext& context, Device& device) {
+  return std::make_unique<NormOfPartsKernel>(context, device);
+}
 
 std::unique_ptr<Kernel> make_grad_norm(const KernelContext& context, Device& device) {
   return std::make_unique<GradNormKernel>(context, device);

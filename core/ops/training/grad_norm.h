@@ -1,4 +1,4 @@
-// Global L2 norm of all gradients, and whether any of them is not finite.
+// Global L2 norm of all gradients, and whether any of them is not finite; of parts of them, and of these together.
 #pragma once
 
 #include "core/graph/op.h"
@@ -14,6 +14,16 @@ class GradNorm final : public Op {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
   Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+/// Inputs: [parts f32[2P]: what GradNorm gives for each of P parts, another part f32[2] (optional)].
+/// Output: f32[2], what it gives for all of them together.
+class NormOfParts final : public Op {
+ public:
+  enum Input { parts, another };
+  std::string_view type() const override { return "norm_of_parts"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
 };
 
 }  // namespace ptrain

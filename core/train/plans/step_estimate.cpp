@@ -115,7 +115,8 @@ StepEstimate estimate_step_time(StepOptions options, std::int64_t rows, const Mo
   for (const Node& node : graph.nodes()) {
     NodeEstimate prediction =
         estimate_node_time({node.op, graph.input_descs(node), graph.output_descs(node)}, rates, tf32);
-    const double runs = node.phase == Pass::update ? 1 : static_cast<double>(passes.accumulate_steps);
+    const bool once = node.phase == Pass::exchange || node.phase == Pass::update;
+    const double runs = once ? 1 : static_cast<double>(passes.accumulate_steps);
     prediction.name = node.name;
     prediction.cost = {runs * prediction.cost.flops, runs * prediction.cost.bytes};
     prediction.seconds *= runs;

@@ -8,7 +8,7 @@
 #include "core/io/checkpoint.h"
 #include "core/runtime/weights.h"
 #include "core/train/state/snapshot.h"
-#include "core/train/state/whole_tables.h"
+#include "core/train/state/whole_state.h"
 
 #include <fmt/format.h>
 
@@ -115,7 +115,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   const CheckpointInfo& info = checkpoint->info();
   require_same_optimizer(info, checkpoint->path());
   StartingPoint start;
-  start.sharded = restore_snapshot(*checkpoint, model_.signature(), variables);
+  restore_snapshot(*checkpoint, model_.signature(), variables);
   start.first_step = static_cast<std::int64_t>(info.step);
   start.first_loss = info.state.value("first_loss", 0.0);
   start.resumed_from = checkpoint->path().string();
@@ -159,6 +159,7 @@ CheckpointInfo Checkpoints::describe(const TrainingState& state) const {
                 {"samples_per_step", samples_per_step()},
                 {"training_samples", training_.size()},
                 {"data", fingerprint()},
+                {"layout", flat_layout},
                 {"amp", {{"level", enum_name(config_.amp.level.value())}, {"dtype", enum_name(config_.amp.dtype)}}},
                 {"best", {{"metric", config_.output.keep_best}, {"state", state.best}}},
                 {"config", describe_work(config_)}};
@@ -170,13 +171,12 @@ CheckpointInfo Checkpoints::describe(const TrainingState& state) const {
 
 void Checkpoints::write(Variables& variables, const TrainingState& state) {
   ranks_.require_equal_parameters(variables, state.step);
-  WholeTables tables(model_, variables, ranks_);
-  tables.gather();
-  const WholeState sharded = gather_shards(variables, ranks_, make_shard(config_.dist, ranks_));
+  WholeState whole(model_, variables, ranks_, make_shard(config_.dist, ranks_));
+  whole.gather();
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
   const CheckpointInfo info = describe(state);
-  last_ = save_snapshot(config_.output.dir, info, variables, sharded, count_kept(state.step)).string();
+  last_ = save_snapshot(config_.output.dir, info, variables, count_kept(state.step)).string();
   written_.insert(info.step);
 }
 
@@ -230,8 +230,8 @@ std::vector<Checkpoint> Checkpoints::load_last(std::int64_t first_step, std::int
 
 void Checkpoints::average(Variables& variables, std::int64_t first_step, std::int64_t done,
                           TrainObserver& observer) const {
-  WholeTables tables(model_, variables, ranks_);
-  tables.gather();
+  WholeState whole(model_, variables, ranks_, make_shard(config_.dist, ranks_));
+  whole.gather();
   if (ranks_.is_main()) {
     const Communicator::BusyScope busy(ranks_.communicator(), "averaging checkpoints");
     const std::vector<Checkpoint> last = load_last(first_step, done, observer);
@@ -245,9 +245,9 @@ void Checkpoints::average(Variables& variables, std::int64_t first_step, std::in
                     counted(static_cast<std::int64_t>(last.size()), "checkpoint"), join_words(steps, "and"),
                     last.size() < wanted ? fmt::format("; there are no {} of this training", wanted) : ""));
   }
-  ranks_.broadcast(variables, tables.names());
-  tables.scatter();
-  refresh_low_precision(variables, LowPrecisionCopies::all);
+  if (ranks_.is_main()) refresh_low_precision(variables, LowPrecisionCopies::all);
+  whole.scatter();
+  ranks_.broadcast(variables, whole.names());
 }
 
 }  // namespace ptrain

@@ -8,7 +8,6 @@
 #include "core/model/model.h"
 #include "core/train/ranks.h"
 #include "core/train/state/best_model.h"
-#include "core/train/state/sharded_state.h"
 #include "core/train/train_observer.h"
 
 #include <optional>
@@ -32,7 +31,6 @@ struct StartingPoint {
   BestModel::State best{};              // of the whole training
   double earlier_seconds = 0;           // steps and evaluations before this run
   std::optional<TargetReport> reached;  // train.target, before this run
-  WholeState sharded;                   // on rank 0: restored tensors of which every rank takes its part
   std::vector<std::string> untrained;   // tensors in neither weights nor checkpoint: all, or a classifier's
 };
 

@@ -14,27 +14,29 @@ namespace {
 /// Every step recomputes gradients; views are saved with their base. Running statistics are saved one by one, whether
 /// they share one buffer (several ranks) or not, so that any number of ranks can resume.
 bool is_saved(const std::string& name, const Variables::Entry& entry) {
-  if (name.starts_with(flat::grad) || name == flat::statistics) return false;
+  const bool is_part = is_shard(name) || is_rest(name);  // the whole is saved
+  if (name.starts_with(flat::grad) || name == flat::statistics || is_part) return false;
   return !entry.view || is_running_statistic(name);
 }
 
-/// The tensor that a checkpoint has of a variable.
-TensorDesc saved_desc(const Variables& variables, const std::string& name) {
-  return variables.at(is_shard(name) ? flat::master : name).desc;
-}
-
 /// Checkpoints of before running statistics had averages stand in with the statistics.
-const NamedTensor* find_saved(const Checkpoint& checkpoint, std::string_view variable) {
-  const std::string_view name = whole_name(variable);
+const NamedTensor* find_saved(const Checkpoint& checkpoint, std::string_view name) {
   const NamedTensor* const tensor = checkpoint.find(std::string(name));
   if (tensor != nullptr || !name.starts_with(flat::average_of)) return tensor;
   return checkpoint.find(std::string(name.substr(flat::average_of.size())));
 }
 
-void require_same_model(const Checkpoint& checkpoint, const std::string& model) {
-  if (checkpoint.info().model == model) return;
-  fail("{}: is a checkpoint of \"{}\", but this run trains \"{}\"", checkpoint.path().string(), checkpoint.info().model,
-       model);
+void require_fit(const Checkpoint& checkpoint, const std::string& model, const Variables& variables) {
+  const CheckpointInfo& info = checkpoint.info();
+  if (info.model != model) {
+    fail("{}: is a checkpoint of \"{}\", but this run trains \"{}\"", checkpoint.path().string(), info.model, model);
+  }
+  if (variables.contains(flat::low) && info.state.value("layout", 1) != flat_layout) {
+    fail(
+        "{}: is of another version of ptrain, which orders parameters with low-precision copies otherwise; start again "
+        "from weights that it exported (-o model.weights=FILE, without --resume)",
+        checkpoint.path().string());
+  }
 }
 
 /// The variable's tensor; throws unless there is one of its type and shape.
@@ -42,8 +44,8 @@ const NamedTensor& require_saved(const Checkpoint& checkpoint, const Variables& 
   const std::string file = checkpoint.path().string();
   const NamedTensor* const tensor = find_saved(checkpoint, name);
   if (tensor == nullptr)
-    fail("{}: has no {}: it was made with another optimizer, AMP level or model.lora.base", file, whole_name(name));
-  const TensorDesc expected = saved_desc(variables, name), found{tensor->dtype, tensor->shape};
+    fail("{}: has no {}: it was made with another optimizer, AMP level or model.lora.base", file, name);
+  const TensorDesc expected = variables.at(name).desc, found{tensor->dtype, tensor->shape};
   if (found != expected) fail("{}: {} is {}, expected {}", file, tensor->name, found.to_string(), expected.to_string());
   return *tensor;
 }
@@ -73,42 +75,33 @@ std::vector<float> average(std::span<const NamedTensor* const> tensors, std::siz
 }  // namespace
 
 std::filesystem::path save_snapshot(const std::filesystem::path& directory, const CheckpointInfo& info,
-                                    const Variables& variables, const WholeState& sharded, int keep) {
+                                    const Variables& variables, int keep) {
   std::vector<std::vector<std::byte>> storage;
   std::vector<NamedTensor> tensors;
   for (const auto& [name, entry] : variables.entries()) {
     if (!is_saved(name, entry)) continue;
     storage.emplace_back();
-    const TensorDesc desc = saved_desc(variables, name);
-    tensors.push_back({std::string(whole_name(name)), desc.dtype, desc.shape,
-                       is_shard(name) ? std::as_bytes(std::span(sharded.find(whole_name(name))->second))
-                                      : variables.host_bytes(name, storage.back())});
+    tensors.push_back({name, entry.desc.dtype, entry.desc.shape, variables.host_bytes(name, storage.back())});
   }
   return save_checkpoint(directory, info, tensors, keep);
 }
 
-WholeState restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables) {
-  require_same_model(checkpoint, model);
+void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables) {
+  require_fit(checkpoint, model, variables);
   for (const auto& [name, entry] : variables.entries()) {
     if (is_saved(name, entry)) require_saved(checkpoint, variables, name);
   }
-  WholeState sharded;
   for (const auto& [name, entry] : variables.entries()) {
     if (!is_saved(name, entry)) continue;
     const NamedTensor* tensor = find_saved(checkpoint, name);
-    if (is_shard(name)) {
-      sharded.emplace(tensor->name, to_floats(*tensor));
-    } else {
-      variables.write(name, tensor->bytes.data(), tensor->bytes.size());
-    }
+    variables.write(name, tensor->bytes.data(), tensor->bytes.size());
   }
   checkpoint.check();
-  return sharded;
 }
 
 void average_snapshots(std::span<const Checkpoint> checkpoints, const std::string& model, Variables& variables) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
-  for (const Checkpoint& checkpoint : checkpoints) require_same_model(checkpoint, model);
+  for (const Checkpoint& checkpoint : checkpoints) require_fit(checkpoint, model, variables);
   for (const auto& [name, entry] : variables.entries()) {
     if (!is_averaged(name, entry)) continue;
     std::vector<const NamedTensor*> tensors;

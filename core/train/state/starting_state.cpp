@@ -4,7 +4,7 @@
 #include "core/passes/pipeline.h"
 #include "core/runtime/adapter.h"
 #include "core/runtime/weights.h"
-#include "core/train/state/whole_tables.h"
+#include "core/train/state/whole_state.h"
 
 #include <fmt/ranges.h>
 
@@ -82,7 +82,7 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
                            Variables& variables, TrainObserver& observer) {
   ranks.note("setting up", 0);
   StartingPoint start;
-  WholeTables tables(model, variables, ranks);
+  WholeState whole(model, variables, ranks, make_shard(config.dist, ranks));
   if (ranks.is_main()) {
     if (config.output.save && !model.variant().empty()) {
       observer.on_note(
@@ -101,10 +101,8 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
   ranks.broadcast(shared);
   share(start.reached, config.train, ranks);
   ranks.broadcast(start.best);
-  ranks.broadcast(variables, tables.names());
-  scatter_shards(start.sharded, variables, ranks, make_shard(config.dist, ranks));
-  start.sharded.clear();
-  tables.scatter();
+  whole.scatter();
+  ranks.broadcast(variables, whole.names());
   start.first_step = static_cast<std::int64_t>(shared[0]);
   if (start.first_step > 0) start.first_loss = shared[1];
   return start;

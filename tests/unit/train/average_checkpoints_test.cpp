@@ -26,14 +26,6 @@ Config averaged(const fs::path& folder, Config config = resnet_config()) {
   return config;
 }
 
-Weights read_weights(const fs::path& folder) {
-  const SafetensorsFile file(folder / "model.safetensors");
-  Weights weights;
-  for (const NamedTensor& tensor : file.tensors())
-    weights[tensor.name].assign(tensor.bytes.begin(), tensor.bytes.end());
-  return weights;
-}
-
 Outcome train_and_export(const Config& config) {
   return train(config, [&](Trainer& trainer) { trainer.export_model(config.output.dir); });
 }
@@ -187,15 +179,7 @@ TEST(AverageCheckpoints, OfATrainingThatEndsEarlyIsOfWhatItHas) {
 }
 
 std::vector<Outcome> train_two_ranks(const Config& config) {
-  std::vector<Outcome> outcomes(2);
-  for (const std::exception_ptr& failure : run_ranks(2, 60, [&](Communicator& communicator) {
-         outcomes[static_cast<std::size_t>(communicator.rank())] = train(
-             config, [&](Trainer& trainer) { trainer.export_model(config.output.dir); }, make_test_backend,
-             &communicator);
-       })) {
-    if (failure) std::rethrow_exception(failure);
-  }
-  return outcomes;
+  return train_on_ranks(config, 2, [&](Trainer& trainer) { trainer.export_model(config.output.dir); });
 }
 
 TEST(AverageCheckpoints, IsTheSameOnRanksThatDivideMomentsOrTables) {
@@ -219,6 +203,24 @@ TEST(AverageCheckpoints, IsTheSameOnRanksThatDivideMomentsOrTables) {
                                 weights_of_checkpoint(whole, 8)}));
   EXPECT_EQ(outcomes[1].result.evaluations.back().loss, expected[0].result.evaluations.back().loss);
   EXPECT_EQ(outcomes[0].result.evaluations.back().loss, expected[0].result.evaluations.back().loss);
+}
+
+TEST(AverageCheckpoints, IsTheSameOnRanksThatDivideMasters) {
+  const TemporaryDirectory whole_folder, divided_folder;
+  const auto make = [](const fs::path& folder) {
+    Config config = averaged(folder, bert_config());
+    config.amp.level = config.eval.amp = AmpLevel::O2;
+    config.dist.bucket_mb = 1;
+    config.eval.every_steps = 8;
+    return config;
+  };
+  Config divided = make(divided_folder.path());
+  divided.dist.shard = Sharding::optimizer;
+  const auto expected = train_two_ranks(make(whole_folder.path())), outcomes = train_two_ranks(divided);
+  EXPECT_EQ(read_weights(divided_folder.path()), read_weights(whole_folder.path()));
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.result.evaluations.back().loss, expected[0].result.evaluations.back().loss);
+  }
 }
 
 }  // namespace

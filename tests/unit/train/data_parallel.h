@@ -6,12 +6,13 @@
 
 namespace ptrain::testing {
 
-/// Trains on `world_size` ranks as `config` says for each; what every rank had in the end. Rethrows the first rank's
-/// exception.
-inline std::vector<Outcome> train_on_ranks(const Config& config, int world_size) {
+/// Trains on `world_size` ranks as `config` says for each; what every rank had in the end. `after` sees each one's
+/// trainer when it is done. Rethrows the first rank's exception.
+inline std::vector<Outcome> train_on_ranks(const Config& config, int world_size,
+                                           const std::function<void(Trainer&)>& after = {}) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world_size));
   const auto failures = run_ranks(world_size, 60, [&](Communicator& communicator) {
-    outcomes[static_cast<std::size_t>(communicator.rank())] = train(config, {}, make_test_backend, &communicator);
+    outcomes[static_cast<std::size_t>(communicator.rank())] = train(config, after, make_test_backend, &communicator);
   });
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);

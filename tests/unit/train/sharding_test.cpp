@@ -1,11 +1,16 @@
-// dist.shard: ranks that keep a part of the optimizer state each train the same bits as ranks that keep all of it.
+// dist.shard: ranks that keep a part of the optimizer state each train the same bits as ranks that keep all of it, and
+// those that keep a part of the sums over micro-batches the same but for rounding.
+#include "core/base/errors.h"
 #include "core/config/config_enums.h"
+#include "core/io/checkpoint.h"
 #include "core/train/plans/memory_estimate.h"
+#include "core/train/scaling.h"
 #include "tests/unit/train/data_parallel.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 namespace ptrain {
 namespace {
@@ -45,8 +50,26 @@ TEST(Sharding, TrainsTheSameBits) {
       SCOPED_TRACE(fmt::format("{} {}", config.model.entry.name, enum_name(level)));
       config.amp.level = level;
       expect_same_sharded(config);
+      if (level == AmpLevel::O0) continue;
+      config.eval.amp = level;  // nothing reads the fp32 weights whole
+      expect_same_sharded(config);
+      config.dist.average = GradAverage::gradient;
+      expect_same_sharded(config, {2});
     }
   }
+}
+
+TEST(Sharding, ExportsTheSameWeights) {
+  Config config = on_ranks(bert_config());
+  config.amp.level = config.eval.amp = AmpLevel::O2;
+  std::map<Sharding, Weights> exported;
+  for (const Sharding sharding : {Sharding::none, Sharding::optimizer}) {
+    const TemporaryDirectory directory;
+    config.dist.shard = sharding;
+    train_on_ranks(config, 2, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
+    exported[sharding] = read_weights(directory.path());
+  }
+  EXPECT_EQ(exported[Sharding::optimizer], exported[Sharding::none]);
 }
 
 TEST(Sharding, TrainsTheSameBitsWithEveryOptimizerOfSingleElements) {
@@ -94,7 +117,7 @@ TEST(Sharding, SkipsTheStepsThatOverflow) {
 /// A checkpoint has no trace of the ranks that wrote it.
 TEST(Sharding, ReproducibleTrainingResumesBitForBitOnAnyNumberOfRanks) {
   Config config = on_ranks(bert_config());
-  config.amp.level = AmpLevel::O2;
+  config.amp.level = config.eval.amp = AmpLevel::O2;
   config.dist.reproducible = true;
   config.dist.shard = Sharding::optimizer;
   config.train.steps = 9;
@@ -122,6 +145,141 @@ TEST(Sharding, ReproducibleTrainingResumesBitForBitOnAnyNumberOfRanks) {
   EXPECT_EQ(last.result.first_step, 7);
   EXPECT_EQ(losses, whole.result.losses);
   expect_same_state(last, whole);
+}
+
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], tolerance) << "step " << i + 1;
+}
+
+TEST(Sharding, OfSumsTrainsTheSameButForRounding) {
+  for (Config config : {on_ranks(resnet_config()), on_ranks(bert_config())}) {
+    config.train.accumulate_steps = 3;
+    config.train.clip_norm = 0.1;
+    for (const AmpLevel level : {AmpLevel::O0, AmpLevel::O1, AmpLevel::O2}) {
+      SCOPED_TRACE(fmt::format("{} {}", config.model.entry.name, enum_name(level)));
+      config.amp.level = config.eval.amp = level;
+      for (const auto& [world_size, average] : {std::pair{2, GradAverage::fp32}, std::pair{3, GradAverage::gradient}}) {
+        config.dist.average = average;
+        config.dist.shard = Sharding::optimizer;
+        const Outcome whole = train_saved(config, world_size);
+        config.dist.shard = Sharding::gradients;
+        const Outcome sharded = train_saved(config, world_size);
+        expect_near(sharded.result.losses, whole.result.losses, level == AmpLevel::O0 ? 1e-4 : 1e-2);
+        if (average == GradAverage::fp32) continue;  // copies of two buckets outweigh the sums of so small a network
+        EXPECT_LT(sharded.result.variable_bytes, whole.result.variable_bytes);
+      }
+    }
+  }
+}
+
+TEST(Sharding, OfSumsScalesLossesAndSkipsTheStepsThatOverflow) {
+  Config config = on_ranks(bert_config());
+  config.amp.level = config.eval.amp = AmpLevel::O2;
+  config.amp.dtype = AmpDType::fp16;
+  config.amp.scaler.init = std::ldexp(1.0, 30);
+  config.train.steps = 20;
+  config.train.accumulate_steps = 2;
+  config.dist.shard = Sharding::gradients;
+  const Outcome sharded = train_saved(config, 2);
+  config.dist.shard = Sharding::none;
+  const Outcome whole = train_saved(config, 2);
+  EXPECT_GT(sharded.result.skipped_steps, 5);
+  EXPECT_EQ(sharded.result.skipped_steps, whole.result.skipped_steps);
+  expect_near(sharded.result.losses, whole.result.losses, 1e-2);
+}
+
+TEST(Sharding, OfSumsWithoutMicroBatchesIsThatOfTheOptimizer) {
+  Config config = on_ranks(bert_config());
+  config.amp.level = config.eval.amp = AmpLevel::O2;
+  config.train.clip_norm = 0.1;
+  config.dist.shard = Sharding::optimizer;
+  const Outcome optimizer = train_saved(config, 2);
+  config.dist.shard = Sharding::gradients;
+  const Outcome gradients = train_saved(config, 2);
+  EXPECT_EQ(gradients.result.losses, optimizer.result.losses);
+  expect_same_state(gradients, optimizer);
+}
+
+/// Whatever divides the state, a run resumes bit for bit on as many ranks.
+TEST(Sharding, OfSumsResumesBitForBit) {
+  Config config = on_ranks(bert_config());
+  config.amp.level = config.eval.amp = AmpLevel::O1;
+  config.train.accumulate_steps = 2;
+  config.train.clip_norm = 0.1;
+  config.dist.shard = Sharding::gradients;
+  const Outcome whole = train_saved(config, 3);
+
+  const TemporaryDirectory directory;
+  config = saved_to(directory, config);
+  config.train.steps = 2;
+  train_on_ranks(config, 3);
+  config.resume = "auto";
+  config.train.steps = 4;
+  const Outcome second = train_on_ranks(config, 3)[0];
+  EXPECT_EQ(second.result.first_step, 2);
+  expect_same_state(second, whole);
+}
+
+TEST(Sharding, ACheckpointOfAnotherLayoutIsRefused) {
+  const TemporaryDirectory directory;
+  Config config = saved_to(directory, on_ranks(bert_config()));
+  config.amp.level = AmpLevel::O1;
+  const Checkpoint written = load_checkpoint(train(config).result.checkpoint);
+  CheckpointInfo info = written.info();
+  info.state.erase("layout");
+  info.step += 1;
+  save_checkpoint(directory.path(), info, written.tensors(), 1);
+  config.resume = "auto";
+  try {
+    train(config);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("is of another version of ptrain"), std::string::npos) << error.what();
+  }
+}
+
+/// In bytes: bf16 and fp32 have 2 and 4, and AdamW keeps two moments.
+TEST(Sharding, DividesAllButWhatForwardAndBackwardUse) {
+  const auto backend = make_test_backend();
+  Config config = on_ranks(bert_config());
+  config.amp.level = config.eval.amp = AmpLevel::O2;
+  config.train.accumulate_steps = 2;
+  config.train.clip_norm = 1;
+  const auto model = small_model(config, open_dataset(data_settings(config), Split::train)->info());
+  const auto variables_with = [&](Sharding sharding, GradAverage average) {
+    config.dist.shard = sharding;
+    config.dist.average = average;
+    const auto bytes = estimate_memory(step_options(config, *model, DType::bf16, 4), *model, {config.data.batch_size},
+                                       backend->kernels())
+                           .variables;
+    return static_cast<double>(bytes) / static_cast<double>(parameter_count(*model));
+  };
+  const double slack = 0.6;  // parameters in fp32, alignment
+  EXPECT_NEAR(variables_with(Sharding::none, GradAverage::gradient), 2 + 2 + 4 + 4 + 8, slack);
+  EXPECT_NEAR(variables_with(Sharding::optimizer, GradAverage::gradient), 2 + 2 + 4 + (4 + 8) / 4.0, slack);
+  EXPECT_NEAR(variables_with(Sharding::gradients, GradAverage::gradient), 2 + 2 + (4 + 4 + 8) / 4.0, slack);
+}
+
+/// Of what is exchanged in a step, in order of time: the sums that ranks keep slices of once for each micro-batch.
+TEST(Sharding, OfSumsExchangesEveryMicroBatch) {
+  Config config = on_ranks(bert_config());
+  config.train.accumulate_steps = 3;
+  const auto model = small_model(config, open_dataset(data_settings(config), Split::train)->info());
+  const auto exchanged = [&](Sharding sharding) {
+    config.dist.shard = sharding;
+    const StepOptions options = step_options(config, *model, DType::bf16, 4);
+    double bytes = 0, last = 0;
+    for (const auto& bucket : divide_step(options, config.data.batch_size, *model, {3, 0, {}}).buckets) {
+      EXPECT_GE(bucket.ready, last);
+      EXPECT_LE(bucket.ready, 3);
+      last = bucket.ready;
+      bytes += bucket.bytes;
+    }
+    return bytes;
+  };
+  const double whole = exchanged(Sharding::optimizer);
+  EXPECT_NEAR(exchanged(Sharding::gradients), whole / 2 * (3 + 1), 0.01 * whole) << "and parameters once";
 }
 
 TEST(Sharding, AShareOfTheOptimizerStateIsPlanned) {

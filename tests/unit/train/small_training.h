@@ -98,15 +98,20 @@ inline Config saved_to(const TemporaryDirectory& directory, Config config) {
 }
 
 using Weights = std::map<std::string, std::vector<std::byte>>;
-/// The weights file that a training leaves.
-inline Weights trained_weights(const Config& config) {
-  const TemporaryDirectory directory;
-  train(config, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
-  const SafetensorsFile file(directory.path() / "model.safetensors");
+/// The weights file in a trained model's folder.
+inline Weights read_weights(const std::filesystem::path& folder) {
+  const SafetensorsFile file(folder / "model.safetensors");
   Weights weights;
   for (const NamedTensor& tensor : file.tensors())
     weights[tensor.name].assign(tensor.bytes.begin(), tensor.bytes.end());
   return weights;
+}
+
+/// The weights file that a training leaves.
+inline Weights trained_weights(const Config& config) {
+  const TemporaryDirectory directory;
+  train(config, [&](Trainer& trainer) { trainer.export_model(directory.path()); });
+  return read_weights(directory.path());
 }
 
 /// Trains in a directory of its own, with the last checkpoint's tensors in the outcome.
