@@ -74,7 +74,7 @@ void BeamSearch::step(std::span<const std::span<const float>> logits) {
     beams_.push_back({std::move(tokens), log_probability, parent});
   }
   // No beam becomes likelier; but with a penalty of the length, its score may.
-  const double attainable = score(likeliest.front().log_probability, length);
+  const double attainable = score(beams_.front().log_probability, length);
   const bool is_full = std::ssize(finished_) == options_.beams;
   is_done_ = is_full && (options_.beams == 1 || finished_.back().score >= attainable);
   if (is_done_ || static_cast<std::int64_t>(length) < options_.max_tokens) return;

@@ -84,6 +84,21 @@ TEST(BeamSearch, WithOneBeamTakesTheLikeliestTokenUntilTheEnd) {
   EXPECT_EQ(search({.beams = 1, .max_tokens = 2}, counts_to_three), (Ids{1, 2}));
 }
 
+TEST(BeamSearch, IsDoneWhenTheBestUnfinishedTextIsNoBetterThanTheWorstFinishedOne) {
+  const Logits logits = [](const Ids& tokens) -> std::vector<float> {
+    const auto logs = [](float end, float one, float two, float three) {
+      return std::vector{std::log(end), std::log(one), std::log(two), std::log(three)};
+    };
+    if (tokens.empty()) return logs(1e-6f, 0.5f, 0.5f, 1e-6f);
+    if (tokens == Ids{1}) return logs(0.60f, 1e-6f, 1e-6f, 0.40f);
+    if (tokens == Ids{2}) return logs(0.55f, 1e-6f, 1e-6f, 0.45f);
+    return logs(1, 1e-6f, 1e-6f, 1e-6f);
+  };
+  // Mean log probabilities: log(0.30) / 2 of {1}, log(0.275) / 2 of {2}, log(0.225) / 2 of {2, 3} without its end;
+  // with it, {2, 3} would have a better mean than both.
+  EXPECT_EQ(search({.beams = 2, .max_tokens = 10}, logits), Ids{1});
+}
+
 class TranslatorTest : public ::testing::TestWithParam<NormPlace> {
  protected:
   static constexpr std::int64_t max_length = 20, vocabulary = 50;
