@@ -32,11 +32,12 @@ struct TransformerSpec {
 /// and "small" (6 of 512, with 4 heads and 1024 channels between) are fairseq's transformer_tiny and
 /// transformer_iwslt_de_en.
 std::vector<std::string> transformer_size_names();
-/// The spec for a configuration and data: the architecture of the weights if they have a config.json of MarianMTModel.
-/// Throws Error{usage} for a size of another name, and when the data's vocabulary is larger than the embedding table;
-/// Error{failed} naming config.json and the field that is missing, wrong, or belongs to another architecture.
+/// The spec for a configuration and data: the architecture of the weights if they have a config.json of MarianMTModel,
+/// or of PegasusForConditionalGeneration, which is pre-norm. Throws Error{usage} for a size of another name, and when
+/// the data's vocabulary is larger than the embedding table; Error{failed} naming config.json and the field that is
+/// missing, wrong, or belongs to another architecture.
 TransformerSpec transformer_spec(const Config& config, const DatasetInfo& data);
-/// The spec as transformers' config.json of MarianMTModel; pre-norm models have none.
+/// The spec as transformers' config.json of MarianMTModel or PegasusForConditionalGeneration.
 std::string transformer_config_json(const TransformerSpec& spec);
 
 /// Throws Error{usage} when heads do not divide the width.

@@ -1,4 +1,5 @@
-// Sizes of the Transformer: published ones by name, any other from transformers' config.json of MarianMTModel.
+// Sizes of the Transformer: published ones by name, any other from transformers' config.json of MarianMTModel or, of
+// pre-norm ones, PegasusForConditionalGeneration.
 #include "core/base/errors.h"
 #include "core/config/config_enums.h"
 #include "models/text/architecture_file.h"
@@ -10,7 +11,11 @@
 namespace ptrain {
 namespace {
 
-constexpr std::string_view marian_type = "marian";
+/// transformers' network of the same equations and names of weights.
+struct Counterpart {
+  std::string_view network, type;
+};
+constexpr Counterpart post_norm{"MarianMTModel", "marian"}, pre_norm{"PegasusForConditionalGeneration", "pegasus"};
 
 struct NamedTransformer {
   std::string_view name;
@@ -40,15 +45,19 @@ std::int64_t common_integer(const nlohmann::json& json, const char* encoder, con
 
 TransformerSpec transformer_from_config(const std::filesystem::path& config_json) {
   const nlohmann::json json = read_architecture(config_json);
-  constexpr std::string_view model = "MarianMTModel";
-  require_field(json, "model_type", marian_type, model, config_json);
+  const auto type = json.find("model_type");
+  const bool is_pre = type != json.end() && *type == pre_norm.type;
+  const Counterpart& like = is_pre ? pre_norm : post_norm;
+  require_field(json, "model_type", like.type, like.network, config_json);
   for (const char* field : {"scale_embedding", "static_position_embeddings", "share_encoder_decoder_embeddings"}) {
-    require_field(json, field, true, model, config_json);
+    require_field(json, field, true, like.network, config_json);
   }
-  for (const char* field : {"normalize_before", "normalize_embedding", "add_final_layer_norm"}) {
-    require_field(json, field, false, model, config_json);
+  for (const char* field : {"normalize_before", "add_final_layer_norm"}) {
+    require_field(json, field, is_pre, like.network, config_json);
   }
+  require_field(json, "normalize_embedding", false, like.network, config_json);
   TransformerSpec spec;
+  spec.norm = is_pre ? NormPlace::pre : NormPlace::post;
   spec.layers = common_integer(json, "encoder_layers", "decoder_layers", config_json);
   spec.heads = common_integer(json, "encoder_attention_heads", "decoder_attention_heads", config_json);
   spec.intermediate = common_integer(json, "encoder_ffn_dim", "decoder_ffn_dim", config_json);
@@ -82,9 +91,10 @@ TransformerSpec transformer_spec(const Config& config, const DatasetInfo& data) 
 std::vector<std::string> transformer_size_names() { return list_names<NamedTransformer>(transformer_sizes); }
 
 std::string transformer_config_json(const TransformerSpec& spec) {
-  if (spec.norm == NormPlace::pre) return {};
-  const nlohmann::json json = {{"architectures", {"MarianMTModel"}},
-                               {"model_type", marian_type},
+  const bool is_pre = spec.norm == NormPlace::pre;
+  const Counterpart& like = is_pre ? pre_norm : post_norm;
+  const nlohmann::json json = {{"architectures", {like.network}},
+                               {"model_type", like.type},
                                {"is_encoder_decoder", true},
                                {"d_model", spec.hidden},
                                {"encoder_layers", spec.layers},
@@ -99,14 +109,15 @@ std::string transformer_config_json(const TransformerSpec& spec) {
                                {"eos_token_id", spec.end_token},
                                {"decoder_start_token_id", spec.end_token},
                                {"pad_token_id", spec.end_token},  // wherever the attention's mask is 0
+                               {"forced_eos_token_id", nullptr},  // nothing follows a text at its limit
                                {"activation_function", name_of_activation(spec.activation)},
                                {"scale_embedding", true},
                                {"static_position_embeddings", true},
                                {"share_encoder_decoder_embeddings", true},
                                {"tie_word_embeddings", true},
-                               {"normalize_before", false},
+                               {"normalize_before", is_pre},
                                {"normalize_embedding", false},
-                               {"add_final_layer_norm", false},
+                               {"add_final_layer_norm", is_pre},
                                {"dropout", spec.dropout},
                                {"attention_dropout", spec.attention_dropout}};
   return json.dump(2) + "\n";

@@ -50,9 +50,11 @@ TEST(Transformer, StartsMatricesByTheirOwnWidths) {
 
 class TransformerConfigs : public ::testing::Test {
  protected:
-  /// Writes MarianMTModel's config.json with a field changed, beside weights.
-  TransformerSpec read(const std::string& field = "", const nlohmann::json& value = nullptr) {
+  /// Writes transformers' config.json with a field changed, beside weights.
+  TransformerSpec read(const std::string& field = "", const nlohmann::json& value = nullptr,
+                       NormPlace norm = NormPlace::post) {
     TransformerSpec spec;
+    spec.norm = norm;
     spec.layers = 3;
     spec.hidden = 96;
     spec.heads = 6;
@@ -81,7 +83,7 @@ TEST_F(TransformerConfigs, AreReadAsTheyWereWritten) {
   EXPECT_EQ(spec.vocab_size, 1000);
   EXPECT_EQ(spec.activation, Activation::silu);
   EXPECT_EQ(spec.norm, NormPlace::post);
-  EXPECT_EQ(transformer_config_json({.norm = NormPlace::pre}), "");
+  EXPECT_EQ(read("", nullptr, NormPlace::pre).norm, NormPlace::pre);
 }
 
 TEST_F(TransformerConfigs, OfOtherNetworksAreRefused) {
@@ -89,6 +91,7 @@ TEST_F(TransformerConfigs, OfOtherNetworksAreRefused) {
     return get_error([&] { read(field, value); });
   };
   EXPECT_NE(refusal("model_type", "bart").find("model_type: expected \"marian\""), std::string::npos);
+  EXPECT_NE(refusal("model_type", "pegasus").find("normalize_before: expected true"), std::string::npos);
   EXPECT_NE(refusal("decoder_layers", 2).find("decoder_layers: expected 3"), std::string::npos);
   EXPECT_NE(refusal("scale_embedding", false).find("scale_embedding: expected true"), std::string::npos);
   EXPECT_NE(refusal("d_model", "x").find("d_model: expected a positive integer"), std::string::npos);
