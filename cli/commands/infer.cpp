@@ -149,7 +149,7 @@ void generate_texts(const LoadedModel& opened, const InferArguments& arguments, 
       full, prompts.size(), arguments.generation.tokens, opened.trained.data.max_length, limit));
 }
 
-/// Translates the texts of the command line, of .txt files and of standard input.
+/// Translates the texts of the command line, of files and of standard input.
 void translate(const LoadedModel& opened, const InferArguments& arguments, PredictionFormat format) {
   if (!arguments.report.empty()) fail_usage("--report: needs classes; {} translates", arguments.deploy.model);
   std::vector<std::string> notes;
@@ -285,7 +285,8 @@ void add_infer_command(CLI::App& program) {
           "evaluation samples are used; "
           "clips, folders of frames, and folders of them; tables (.tsv, .csv, .jsonl, .ndjson), .txt files and "
           "sentences, or "
-          "prompts of a language model, or texts to translate; files of Criteo's lines; - for standard input, one "
+          "prompts of a language model, or texts to translate and any file of them; files of Criteo's lines; - for "
+          "standard input, one "
           "input per line")
       ->required();
   command->add_option("--top", arguments->top, "number of classes shown per input")

@@ -37,11 +37,13 @@ struct InputLine {
 /// Splits text into lines; empty ones are lines too. `name` is for messages. Throws Error{failed} naming a line that is
 /// not UTF-8.
 std::vector<InputLine> split_lines(std::string_view text, const std::string& name);
-/// Lines of a command-line argument: of a .txt file, of standard input ("-"), or the argument itself. Adds to `notes`
-/// the file's encoding. Throws as split_lines does, and naming a file of another kind; `expected`: alternatives to
+/// Files whose lines are inputs: those that end in .txt, or any, such as "test.en".
+enum class TextFiles { txt, any };
+/// Lines of a command-line argument: of a file, of standard input ("-"), or the argument itself. Adds to `notes` the
+/// file's encoding. Throws as split_lines does, and naming a file of another kind; `expected`: alternatives to
 /// standard input, for the message.
 std::vector<InputLine> lines_of_argument(const std::string& argument, std::string_view expected,
-                                         std::vector<std::string>& notes);
+                                         std::vector<std::string>& notes, TextFiles files = TextFiles::txt);
 /// Lines of standard input that are paths. Throws as split_lines does, and naming an empty one.
 std::vector<std::string> read_paths();
 /// Reads standard input to its end.

@@ -25,14 +25,15 @@ std::vector<InputLine> split_lines(std::string_view text, const std::string& nam
 }
 
 std::vector<InputLine> lines_of_argument(const std::string& argument, std::string_view expected,
-                                         std::vector<std::string>& notes) {
+                                         std::vector<std::string>& notes, TextFiles files) {
   if (argument == "-") return split_lines(read_standard_input(), "standard input");
-  if (std::filesystem::path(argument).extension() == ".txt") {
+  std::error_code error;
+  if (std::filesystem::path(argument).extension() == ".txt" ||
+      (files == TextFiles::any && std::filesystem::is_regular_file(argument, error))) {
     DecodedText file = decode_text(read_file(argument), argument, TextEncoding::automatic);
     if (!file.note.empty()) notes.push_back(std::move(file.note));
     return split_lines(file.text, argument);
   }
-  std::error_code error;
   if (std::filesystem::exists(argument, error)) {
     fail("{}: expected {}, or - for standard input", argument, expected);
   }

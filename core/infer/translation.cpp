@@ -28,7 +28,7 @@ std::vector<Translator::Ids> encode_sources(const TranslationTokens& tokens, con
 std::vector<std::string> read_sources(const std::vector<std::string>& arguments, std::vector<std::string>& notes) {
   std::vector<std::string> texts;
   for (const std::string& argument : arguments) {
-    for (InputLine& line : lines_of_argument(argument, "a .txt file, a text", notes)) {
+    for (InputLine& line : lines_of_argument(argument, "a file of texts, a text", notes, TextFiles::any)) {
       texts.push_back(std::move(line.text));
     }
   }

@@ -15,8 +15,8 @@ struct TranslatedText {
   std::int64_t tokens = 0;  // of `text`
 };
 
-/// Reads texts: the lines of .txt files and of standard input ("-"), blank ones too; any other argument is itself a
-/// text. Adds to `notes` the encodings found. Throws Error{failed} naming an argument that is missing or no text.
+/// Reads texts: the lines of files and of standard input ("-"), blank ones too; any other argument is itself a text.
+/// Adds to `notes` the encodings found. Throws Error{failed} naming an argument that is missing or no text.
 std::vector<std::string> read_sources(const std::vector<std::string>& arguments, std::vector<std::string>& notes);
 
 /// Translates the texts in the model's batches and calls `done` for each, in order; blank ones stay blank. Throws

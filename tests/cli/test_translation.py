@@ -70,8 +70,8 @@ class Translation(Translating):
         self.assertEqual(report["best"]["metric"], "bleu")
 
         model, source = self.folder / "own", "the old man sees a dog"
-        (self.folder / "text.txt").write_text(f"{source}\n\na dog hears the man\n")
-        plain = run("infer", model, self.folder / "text.txt")
+        (self.folder / "text.en").write_text(f"{source}\n\na dog hears the man\n")
+        plain = run("infer", model, self.folder / "text.en")
         self.assertEqual(plain.returncode, 0, plain.stderr)
         first, blank, third = plain.stdout.split("\n")[:3]
         self.assertEqual(blank, "")
