@@ -309,14 +309,14 @@ Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
   return std::move(deployed.graph);
 }
 
-Batch DeployedModel::run(const Batch& batch, Mode mode) {
+Batch DeployedModel::run(const Batch& batch, Mode mode, Batch before) {
   const std::int64_t rows = batch.rows();
   invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than batch_size");
   Plan& plan = find_plans(rows, mode).for_batch(batch).plan;
   last_plan_ = &plan;
   feed(plan, batch);
   plan.run(Pass::forward, Pass::forward);
-  return task_.scores(read_outputs(plan, output_names_));
+  return task_.scores(read_outputs(plan, output_names_, std::move(before)));
 }
 
 double DeployedModel::compile_seconds() const {

@@ -49,8 +49,8 @@ class DeployedModel {
   /// first batch of each number of rows compiles its plans.
   Batch run(const Batch& batch) { return run(batch, first_mode()); }
   /// The same in prefill or decoding, with a cache: the batch names each text's slot, and its tokens before these
-  /// (tensor_names::cache_slots and past).
-  Batch run(const Batch& batch, Mode mode);
+  /// (tensor_names::cache_slots and past). The scores are written over those of a step `before`, where they fit.
+  Batch run(const Batch& batch, Mode mode, Batch before = {});
   /// The tensors in a row of the task's answers().
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
   const Task& task() const { return task_; }

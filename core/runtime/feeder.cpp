@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 namespace ptrain {
 namespace {
@@ -113,6 +114,16 @@ void read_output(const Plan& plan, const std::string& name, const TensorDesc& de
   });
 }
 
+/// Whether the batch has tensors of those outputs' shapes.
+bool holds_outputs(const Batch& batch, const Plan& plan, const std::vector<std::string>& names) {
+  return batch.entries().size() == names.size() && std::ranges::all_of(names, [&](const std::string& name) {
+           const HostTensor* tensor = batch.find(name);
+           const TensorDesc& desc = plan.graph().desc(plan.graph().find_output(name));
+           return tensor != nullptr && tensor->shape() == desc.shape &&
+                  tensor->dtype() == (is_low_precision(desc.dtype) ? DType::f32 : desc.dtype);
+         });
+}
+
 }  // namespace
 
 TokenCounts count_tokens(const Plan& plan, const Batch& batch) {
@@ -138,8 +149,8 @@ Batch empty_outputs(const Plan& plan, const std::vector<std::string>& names) {
   return outputs;
 }
 
-Batch read_outputs(const Plan& plan, const std::vector<std::string>& names) {
-  Batch outputs = empty_outputs(plan, names);
+Batch read_outputs(const Plan& plan, const std::vector<std::string>& names, Batch before) {
+  Batch outputs = holds_outputs(before, plan, names) ? std::move(before) : empty_outputs(plan, names);
   for (const std::string& name : names) {
     read_output(plan, name, plan.graph().desc(plan.graph().find_output(name)), outputs.at(name));
   }

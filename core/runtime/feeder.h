@@ -11,7 +11,8 @@ namespace ptrain {
 void feed(Plan& plan, const Batch& batch);
 
 /// The outputs [N, ...] of those names from a plan's last run, real numbers as fp32; waits for it. All rows count.
-Batch read_outputs(const Plan& plan, const std::vector<std::string>& names);
+/// Written over `before`, the outputs of an earlier run, if they have the same shapes.
+Batch read_outputs(const Plan& plan, const std::vector<std::string>& names, Batch before = {});
 /// The same for a plan that has not run: zeros.
 Batch empty_outputs(const Plan& plan, const std::vector<std::string>& names);
 

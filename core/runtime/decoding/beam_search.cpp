@@ -1,9 +1,11 @@
 #include "core/runtime/decoding/beam_search.h"
 
 #include "core/base/errors.h"
+#include "core/ops/math/exp.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace ptrain {
@@ -21,23 +23,38 @@ struct Continuation {
   }
 };
 
+float find_largest(std::span<const float> logits) {
+  float largest = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (std::size_t i = 0; i < logits.size(); ++i) largest = logits[i] > largest ? logits[i] : largest;
+  return largest;
+}
+
 /// The log of the sum of exponentials.
 double log_sum(std::span<const float> logits) {
-  const double largest = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
-  return largest + std::log(sum);
+  const float largest = find_largest(logits);
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::size_t i = 0; i < logits.size(); ++i) sum += fast_exp(logits[i] - largest);
+  return static_cast<double>(largest) + std::log(static_cast<double>(sum));
 }
 
 /// Keeps the `most` likeliest of those before and of this beam's.
 void add_continuations(std::size_t beam, double before, std::span<const float> logits, std::size_t most,
                        std::vector<Continuation>& kept) {
-  const double all = log_sum(logits);
-  for (std::size_t token = 0; token < logits.size(); ++token) {
-    const Continuation one{before + static_cast<double>(logits[token]) - all, beam, static_cast<std::int32_t>(token)};
-    if (kept.size() == most && !(one < kept.back())) continue;
-    kept.insert(std::upper_bound(kept.begin(), kept.end(), one), one);
-    if (kept.size() > most) kept.pop_back();
+  constexpr std::size_t block = 64;  // tokens; most blocks have none that is likely enough
+  const double offset = before - log_sum(logits);
+  const auto log_probability = [offset](float logit) { return static_cast<double>(logit) + offset; };
+  for (std::size_t first = 0; first < logits.size(); first += block) {
+    const std::size_t end = std::min(first + block, logits.size());
+    const float largest = find_largest(logits.subspan(first, end - first));
+    if (kept.size() == most && log_probability(largest) < kept.back().log_probability) continue;
+    for (std::size_t token = first; token < end; ++token) {
+      const Continuation one{log_probability(logits[token]), beam, static_cast<std::int32_t>(token)};
+      if (kept.size() == most && !(one < kept.back())) continue;
+      kept.insert(std::upper_bound(kept.begin(), kept.end(), one), one);
+      if (kept.size() > most) kept.pop_back();
+    }
   }
 }
 

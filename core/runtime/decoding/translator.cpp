@@ -1,6 +1,7 @@
 #include "core/runtime/decoding/translator.h"
 
 #include "core/base/errors.h"
+#include "core/base/parallel.h"
 #include "core/data/tensor_names.h"
 
 #include <algorithm>
@@ -137,11 +138,8 @@ void Translator::prefill(std::vector<Text>& texts, std::span<const Ids> sources)
   batch.add(tensor_names::decoder_ids, Shape{1}, first);
   batch.add(tensor_names::decoder_lengths, {}, one);
   batch.count = batch.rows();
-  const Batch scores = model_.run(batch, Mode::prefill);
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::span<const float> logits = scores.at(tensor_names::logits).row<float>(static_cast<std::int64_t>(i));
-    texts[i].step(std::span(&logits, 1), search_.beams);
-  }
+  scores_ = model_.run(batch, Mode::prefill, std::move(scores_));
+  step(texts);
 }
 
 void Translator::decode(std::vector<Text>& texts, std::span<const Ids> sources) {
@@ -162,16 +160,26 @@ void Translator::decode(std::vector<Text>& texts, std::span<const Ids> sources) 
       rows.last_positions[row] = static_cast<std::int32_t>(sources[i].size()) - 1;
     }
   }
-  const Batch scores = model_.run(rows.to_batch(), Mode::decoding);
-  row = 0;
+  scores_ = model_.run(rows.to_batch(), Mode::decoding, std::move(scores_));
+  step(texts);
+}
+
+void Translator::step(std::vector<Text>& texts) const {
+  std::vector<std::pair<Text*, std::vector<std::span<const float>>>> unfinished;
+  std::int64_t row = 0;
   for (Text& text : texts) {
     if (text.search.is_done()) continue;
-    std::vector<std::span<const float>> logits;
+    auto& logits = unfinished.emplace_back(&text, std::vector<std::span<const float>>()).second;
     for (std::size_t beam = 0; beam < text.slots.size(); ++beam) {
-      logits.push_back(scores.at(tensor_names::logits).row<float>(static_cast<std::int64_t>(row++)));
+      logits.push_back(scores_.at(tensor_names::logits).row<float>(row++));
     }
-    text.step(logits, search_.beams);
   }
+  parallel_for(std::ssize(unfinished), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto& [text, logits] :
+         std::span(unfinished).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))) {
+      text->step(logits, search_.beams);
+    }
+  });
 }
 
 }  // namespace ptrain

@@ -31,11 +31,14 @@ class Translator {
   std::size_t round_rows(std::size_t rows) const;
   void prefill(std::vector<Text>& texts, std::span<const Ids> sources);
   void decode(std::vector<Text>& texts, std::span<const Ids> sources);
+  /// Continues the unfinished texts by the scores of their beams, which follow each other.
+  void step(std::vector<Text>& texts) const;
 
   std::int64_t batch_size_;
   SearchOptions search_;
   std::int32_t end_token_;
   DeployedModel model_;
+  Batch scores_;  // of the last step
 };
 
 }  // namespace ptrain
