@@ -160,15 +160,14 @@ void translate(const LoadedModel& opened, const InferArguments& arguments, Predi
   options.cache = CacheOptions{.dtype = cache_dtype(options.amp, arguments.cache_dtype)};
   fmt::print("{}", translation_header(format));
   std::int64_t tokens = 0;
-  const Stopwatch watch;
-  translate_texts(opened, *backend, options, arguments.search, texts, [&](const TranslatedText& one) {
-    tokens += one.tokens;
-    fmt::print("{}", translation_line(format, one));
-    std::fflush(stdout);
-  });
-  print_error_line(fmt::format("{} texts in {:.2f} s: {:.1f}/s, {:.1f} tokens/s", texts.size(), watch.seconds(),
-                               static_cast<double>(texts.size()) / watch.seconds(),
-                               static_cast<double>(tokens) / watch.seconds()));
+  const double seconds =
+      translate_texts(opened, *backend, options, arguments.search, texts, [&](const TranslatedText& one) {
+        tokens += one.tokens;
+        fmt::print("{}", translation_line(format, one));
+        std::fflush(stdout);
+      });
+  print_error_line(fmt::format("{} texts in {:.2f} s: {:.1f}/s, {:.1f} tokens/s", texts.size(), seconds,
+                               static_cast<double>(texts.size()) / seconds, static_cast<double>(tokens) / seconds));
 }
 
 /// What reads the boxes around texts that a detector finds.

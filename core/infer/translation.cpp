@@ -1,5 +1,6 @@
 #include "core/infer/translation.h"
 
+#include "core/base/clock.h"
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/infer/inference_sources.h"
@@ -36,14 +37,15 @@ std::vector<std::string> read_sources(const std::vector<std::string>& arguments,
   return texts;
 }
 
-void translate_texts(const LoadedModel& opened, Backend& backend, const DeployOptions& options,
-                     const SearchOptions& search, const std::vector<std::string>& texts,
-                     const std::function<void(const TranslatedText&)>& done) {
+double translate_texts(const LoadedModel& opened, Backend& backend, const DeployOptions& options,
+                       const SearchOptions& search, const std::vector<std::string>& texts,
+                       const std::function<void(const TranslatedText&)>& done) {
   const TranslationTokens tokens(opened.trained);
   const std::vector<Translator::Ids> sources = encode_sources(tokens, texts);
   Translator translator(backend, *opened.model, *opened.task, opened.trained.weights(), options, search,
                         tokens.end_id());
   const InterruptibleWork interruptible;
+  const Stopwatch watch;
   const auto batch = static_cast<std::size_t>(translator.batch_size());
   for (std::size_t first = 0; first < texts.size(); first += batch) {
     InterruptibleWork::check(fmt::format("after {} of {} texts", first, texts.size()));
@@ -54,6 +56,7 @@ void translate_texts(const LoadedModel& opened, Backend& backend, const DeployOp
       done({texts[i], tokens.decode(ids), std::ssize(ids)});
     }
   }
+  return watch.seconds();
 }
 
 std::string translation_header(PredictionFormat format) {

@@ -19,12 +19,13 @@ struct TranslatedText {
 /// Adds to `notes` the encodings found. Throws Error{failed} naming an argument that is missing or no text.
 std::vector<std::string> read_sources(const std::vector<std::string>& arguments, std::vector<std::string>& notes);
 
-/// Translates the texts in the model's batches and calls `done` for each, in order; blank ones stay blank. Throws
+/// Translates the texts in the model's batches and calls `done` for each, in order; blank ones stay blank. Returns the
+/// seconds that it took once the model was open. Throws
 /// Error{failed} naming a text of more tokens than the model reads, if the model has no vocabulary, and as Translator
 /// does; Interrupted.
-void translate_texts(const LoadedModel& opened, Backend& backend, const DeployOptions& options,
-                     const SearchOptions& search, const std::vector<std::string>& texts,
-                     const std::function<void(const TranslatedText&)>& done);
+double translate_texts(const LoadedModel& opened, Backend& backend, const DeployOptions& options,
+                       const SearchOptions& search, const std::vector<std::string>& texts,
+                       const std::function<void(const TranslatedText&)>& done);
 
 /// Like format_header and format_prediction.
 std::string translation_header(PredictionFormat format);

@@ -36,11 +36,10 @@ def make_cases(options, model, scenario):
             for name, (command, metric) in commands.items() if name.split("-")[0] not in options.without]
 
 
-def measure(options, model, scenario, folder):
-    """Tokens per second of each contestant, one for each round."""
+def measure(options, name, cases, folder):
+    """The figures of each case's command, one for each round."""
     folder.mkdir(parents=True)
-    cases = make_cases(options, model, scenario)
-    suite = {"name": f"{model.stem}-{scenario}", "cases": cases, "repeats": options.rounds, "steady": {"required": False}}
+    suite = {"name": name, "cases": cases, "repeats": options.rounds, "steady": {"required": False}}
     (folder / "suite.yaml").write_text(json.dumps(suite, indent=1))  # JSON is YAML
     subprocess.run([options.ptrain, "bench", folder / "suite.yaml", "--out", folder / "bench"], stdout=subprocess.DEVNULL,
                    cwd=ROOT, check=False)
@@ -48,6 +47,20 @@ def measure(options, model, scenario, folder):
     read = {name: [json.loads(path.read_text()) for path in paths] for name, paths in records.items()}
     return {name: [record["measured"]["throughput"]["value"] for record in of if record["status"] in ("ok", "unstable")]
             for name, of in read.items()}
+
+
+def print_ratios(cases):
+    """A table of medians; returns whether a command failed in every round."""
+    print("| Model | scenario | ptrain tokens/s | peer | its tokens/s | ratio |\n| --- | --- | ---: | --- | ---: | ---: |")
+    failed = False
+    for case in cases:
+        rates = {name: statistics.median(of) if of else None for name, of in case["tokens_per_second"].items()}
+        ours = rates.pop("ptrain")
+        failed = failed or not ours or None in rates.values()
+        for name, rate in rates.items():
+            cells = [f"{ours:.1f}" if ours else "failed", name, *([f"{rate:.1f}", f"{ours / rate:.2f}x"] if ours and rate else "--")]
+            print(f"| {case['model']} | {case['scenario']} | {' | '.join(cells)} |")
+    return failed
 
 
 def main():
@@ -69,20 +82,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for model in options.models:
             for scenario in SCENARIOS:
-                runs = measure(options, model.absolute(), scenario, pathlib.Path(folder) / f"{model.stem}-{scenario}")
+                name = f"{model.stem}-{scenario}"
+                runs = measure(options, name, make_cases(options, model.absolute(), scenario), pathlib.Path(folder) / name)
                 results["cases"].append({"model": model.stem, "scenario": scenario, "tokens_per_second": runs})
                 if options.out:
                     options.out.write_text(json.dumps(results, indent=1) + "\n")
-    print("| Model | scenario | ptrain tokens/s | peer | its tokens/s | ratio |\n| --- | --- | ---: | --- | ---: | ---: |")
-    failed = False
-    for case in results["cases"]:
-        rates = {name: statistics.median(of) if of else None for name, of in case["tokens_per_second"].items()}
-        ours = rates.pop("ptrain")
-        failed = failed or not ours or None in rates.values()
-        for name, rate in rates.items():
-            cells = [f"{ours:.1f}" if ours else "failed", name, *([f"{rate:.1f}", f"{ours / rate:.2f}x"] if ours and rate else "--")]
-            print(f"| {case['model']} | {case['scenario']} | {' | '.join(cells)} |")
-    return 1 if failed else 0
+    return 1 if print_ratios(results["cases"]) else 0
 
 
 if __name__ == "__main__":

@@ -23,6 +23,6 @@ fi
 # PyTorch's own index has the build without CUDA; PyPI's build, used if that index is unreachable, runs the same CPU
 # code.
 install_in "$venv" torch torchvision --index-url https://download.pytorch.org/whl/cpu || install_in "$venv" torch torchvision
-install_in "$venv" timm transformers gguf peft safetensors numpy onnx onnxruntime openvino
+install_in "$venv" timm transformers ctranslate2 gguf peft safetensors numpy onnx onnxruntime openvino
 "$venv/bin/python" -c 'import torch, transformers; print("PyTorch", torch.__version__, "transformers", transformers.__version__)'
 echo "Peers: $venv/bin/python"

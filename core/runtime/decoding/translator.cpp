@@ -138,8 +138,7 @@ void Translator::prefill(std::vector<Text>& texts, std::span<const Ids> sources)
   batch.add(tensor_names::decoder_ids, Shape{1}, first);
   batch.add(tensor_names::decoder_lengths, {}, one);
   batch.count = batch.rows();
-  scores_ = model_.run(batch, Mode::prefill, std::move(scores_));
-  step(texts);
+  step(texts, run(batch, Mode::prefill));
 }
 
 void Translator::decode(std::vector<Text>& texts, std::span<const Ids> sources) {
@@ -160,18 +159,22 @@ void Translator::decode(std::vector<Text>& texts, std::span<const Ids> sources) 
       rows.last_positions[row] = static_cast<std::int32_t>(sources[i].size()) - 1;
     }
   }
-  scores_ = model_.run(rows.to_batch(), Mode::decoding, std::move(scores_));
-  step(texts);
+  step(texts, run(rows.to_batch(), Mode::decoding));
 }
 
-void Translator::step(std::vector<Text>& texts) const {
+const Batch& Translator::run(const Batch& batch, Mode mode) {
+  Batch& scores = scores_[batch.rows()];
+  return scores = model_.run(batch, mode, std::move(scores));
+}
+
+void Translator::step(std::vector<Text>& texts, const Batch& scores) const {
   std::vector<std::pair<Text*, std::vector<std::span<const float>>>> unfinished;
   std::int64_t row = 0;
   for (Text& text : texts) {
     if (text.search.is_done()) continue;
     auto& logits = unfinished.emplace_back(&text, std::vector<std::span<const float>>()).second;
     for (std::size_t beam = 0; beam < text.slots.size(); ++beam) {
-      logits.push_back(scores_.at(tensor_names::logits).row<float>(row++));
+      logits.push_back(scores.at(tensor_names::logits).row<float>(row++));
     }
   }
   parallel_for(std::ssize(unfinished), 1, [&](std::int64_t begin, std::int64_t end) {

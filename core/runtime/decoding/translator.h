@@ -5,6 +5,8 @@
 #include "core/runtime/decoding/beam_search.h"
 #include "core/runtime/deployed_model.h"
 
+#include <map>
+
 namespace ptrain {
 
 class Translator {
@@ -31,14 +33,16 @@ class Translator {
   std::size_t round_rows(std::size_t rows) const;
   void prefill(std::vector<Text>& texts, std::span<const Ids> sources);
   void decode(std::vector<Text>& texts, std::span<const Ids> sources);
+  /// The scores, until the next run of as many rows.
+  const Batch& run(const Batch& batch, Mode mode);
   /// Continues the unfinished texts by the scores of their beams, which follow each other.
-  void step(std::vector<Text>& texts) const;
+  void step(std::vector<Text>& texts, const Batch& scores) const;
 
   std::int64_t batch_size_;
   SearchOptions search_;
   std::int32_t end_token_;
   DeployedModel model_;
-  Batch scores_;  // of the last step
+  std::map<std::int64_t, Batch> scores_;  // of the last step, by its rows
 };
 
 }  // namespace ptrain
