@@ -94,7 +94,7 @@ void estimate(const EstimateOptions& options) {
                                      : static_cast<std::int64_t>(workload.backend->memory().available());
   const StepOptions step = step_options(config, *workload.model, preferred, count_exchanging_ranks(config));
   const std::int64_t largest = largest_batch(step, *workload.model, config.data.batch_size, workload.backend->kernels(),
-                                             available - planned.workspace_bytes);
+                                             available - planned.workspace_bytes - planned.translator_bytes);
 
   const nlohmann::json summary = {{"model", workload.model->signature()},
                                   {"parameters", planned.parameters},
@@ -109,6 +109,7 @@ void estimate(const EstimateOptions& options) {
                                     {"activation_bytes", planned.arena_bytes},
                                     {"workspace_bytes", planned.workspace_bytes},
                                     {"input_bytes", planned.input_bytes},
+                                    {"translator_bytes", planned.translator_bytes},
                                     {"available_bytes", available}}},
                                   {"largest_batch_size", largest}};
   if (options.json) {
@@ -126,6 +127,10 @@ void estimate(const EstimateOptions& options) {
              planned.optimizer_bytes >> 20);
   fmt::print("  activations       {}  one arena\n", mib(planned.arena_bytes));
   fmt::print("  workspace         {}\n", mib(planned.workspace_bytes));
+  if (planned.translator_bytes > 0) {
+    fmt::print("  translator        {}  in evaluations, by {} beam{}\n", mib(planned.translator_bytes),
+               config.eval.beams, config.eval.beams == 1 ? "" : "s");
+  }
   fmt::print("  process peak      {}  of {} available\n", mib(planned.planned_peak_bytes), mib(available));
   fmt::print("largest batch       {:>8}\n", largest);
 }

@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace ptrain {
+namespace {
+
+constexpr std::size_t alignment = 256;  // what devices' own allocations have
+
+}  // namespace
 
 void Variables::declare(const Graph& graph) {
   for (const Value& value : graph.values()) {
@@ -26,16 +31,7 @@ void Variables::declare(const Graph& graph) {
   }
 }
 
-std::size_t Variables::pending_bytes() const {
-  std::size_t bytes = 0;
-  for (const auto& [name, entry] : entries_) {
-    if (!entry.view && entry.data == nullptr) bytes += entry.desc.bytes();
-  }
-  return bytes;
-}
-
 void Variables::allocate() {
-  constexpr std::size_t alignment = 256;  // what devices' own allocations have
   const auto for_each_pending = [this](auto function) {
     std::size_t offset = 0;
     for (auto& [name, entry] : entries_) {
@@ -63,6 +59,12 @@ const Variables::Entry& Variables::at(std::string_view name) const {
 std::size_t Variables::bytes() const {
   std::size_t bytes = 0;
   for (const auto& [name, entry] : entries_) bytes += entry.view ? 0 : entry.desc.bytes();
+  return bytes;
+}
+
+std::size_t Variables::allocated_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& [name, entry] : entries_) bytes += entry.view ? 0 : round_up(entry.desc.bytes(), alignment);
   return bytes;
 }
 

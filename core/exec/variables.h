@@ -25,8 +25,6 @@ class Variables {
 
   /// Adds every parameter and state of `graph`; known ones must have the same descriptor.
   void declare(const Graph& graph);
-  /// Bytes that allocate() would still allocate.
-  std::size_t pending_bytes() const;
   /// Allocates zeroed memory for what was declared since the last call, all in one: small ones too lie on huge pages.
   void allocate();
 
@@ -35,6 +33,8 @@ class Variables {
   const Entry& at(std::string_view name) const;
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
   std::size_t bytes() const;
+  /// The bytes that they take once allocated, each aligned.
+  std::size_t allocated_bytes() const;
 
   void write(std::string_view name, const void* host, std::size_t bytes);
   /// Writes a part of a variable, from its byte `begin` on.

@@ -172,7 +172,69 @@ void write_quantized(const Variables& from, Variables& to) {
   }
 }
 
+/// The extents of the plan that runs a batch of `rows` and the extents of `batch`.
+Bucket plan_bucket(const Model& model, const DeployOptions& options, std::int64_t rows, Mode mode,
+                   const Bucket& batch) {
+  Bucket extents(rows, {{extent_names::tokens, batch.tokens()}});
+  const ImageSize usual = options.image_size;
+  if (usual.is_given() && (batch.height() != usual.height || batch.width() != usual.width)) {
+    extents.set(extent_names::height, batch.height()).set(extent_names::width, batch.width());
+  }
+  if (options.cache) {
+    extents.set(extent_names::cache_slots, options.rows(Mode::decoding))
+        .set(extent_names::cache_length, options.cache->length);
+  }
+  return model.bucket_for(extents, mode);
+}
+
+Bucket largest_bucket(const DeployOptions& options, std::int64_t rows, Mode mode) {
+  return {rows, {{extent_names::tokens, mode == Mode::decoding ? rows : rows * options.max_length}}};
+}
+
+struct BuiltDeployment {
+  DeployedGraph deployed;
+  std::vector<std::string> outputs;  // the model's own
+};
+
+BuiltDeployment build_deployment(const Model& model, const Task& task, const DeployOptions& options,
+                                 const std::optional<QuantizationScheme>& scheme, const Bucket& bucket, Mode mode) {
+  PipelineOptions pipeline;
+  pipeline.amp = options.amp;
+  pipeline.amp.constant_weights = true;
+  pipeline.quantization = scheme;
+  pipeline.block_weights = options.block_weights;
+  Graph forward = model.build(bucket, mode);
+  if (options.cache) set_cache_dtype(forward, options.cache->dtype);
+  task.postprocess(forward);
+  std::vector<std::string> outputs = names_of_outputs(forward);
+  DeployedGraph deployed = build_deployed_graph(forward, outputs, pipeline);
+  return {std::move(deployed), std::move(outputs)};
+}
+
 }  // namespace
+
+std::int64_t estimate_deployed_memory(const Model& model, const Task& task, const DeployOptions& options,
+                                      const KernelLibrary& kernels) {
+  const std::vector<Mode> modes =
+      options.cache ? std::vector{Mode::prefill, Mode::decoding} : std::vector{Mode::deployment};
+  std::int64_t weights = 0, caches = 0, arena = 0, inputs = 0;
+  for (const Mode mode : modes) {
+    const std::int64_t rows = options.rows(mode);
+    const Bucket bucket = plan_bucket(model, options, rows, mode, largest_bucket(options, rows, mode));
+    const Graph graph = build_deployment(model, task, options, {}, bucket, mode).deployed.graph;
+    arena = std::max(arena, plan_memory(graph, MemoryReuse::on, kernels, options.kernels).arena_bytes);
+    std::int64_t parameters = 0, states = 0;
+    for (const Value& value : graph.values()) {
+      const auto bytes = static_cast<std::int64_t>(value.desc.bytes());
+      if (value.storage == Storage::input) inputs += bytes;
+      if (value.storage == Storage::parameter && value.base == no_value) parameters += bytes;
+      if (value.storage == Storage::state && value.base == no_value) states += bytes;
+    }
+    weights = std::max(weights, parameters);
+    caches = std::max(caches, states);
+  }
+  return 2 * weights + caches + arena + inputs;
+}
 
 DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& task,
                              std::optional<QuantizationScheme> scheme, const DeployOptions& options)
@@ -191,7 +253,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
     fail_usage("--kv-cache-dtype: expected auto|fp32|bf16|fp16: int8 is for the CPU (--device cpu)");
   }
   PlanSet& plans = find_plans(options.batch_size, first_mode());
-  if (options.cache) find_plans(options.batch_size, Mode::decoding);
+  if (options.cache) find_plans(options.rows(Mode::decoding), Mode::decoding);
   Batch scores = task_.scores(empty_outputs(plans.largest(), output_names_));
   if (task_.predicts_samples()) scores = task_.answers(std::move(scores));
   for (const auto& [spec, tensor] : scores.entries()) outputs_.push_back(spec);
@@ -269,21 +331,9 @@ PlanSet& DeployedModel::find_plans(std::int64_t rows, Mode mode) {
   plan.kernels.constant_weights = true;
   plan.constants = &constants_;
   PlanSet::Shapes shapes;
-  shapes.planned = [this, rows, mode](const Bucket& batch) {
-    Bucket extents(rows, {{extent_names::tokens, batch.tokens()}});
-    const ImageSize usual = options_.image_size;
-    if (usual.is_given() && (batch.height() != usual.height || batch.width() != usual.width)) {
-      extents.set(extent_names::height, batch.height()).set(extent_names::width, batch.width());
-    }
-    if (options_.cache) {
-      extents.set(extent_names::cache_slots, options_.batch_size)
-          .set(extent_names::cache_length, options_.cache->length);
-    }
-    return model_.bucket_for(extents, mode);
-  };
+  shapes.planned = [this, rows, mode](const Bucket& batch) { return plan_bucket(model_, options_, rows, mode, batch); };
   shapes.build = [this, mode](const Bucket& bucket) { return build(bucket, mode); };
-  const std::int64_t tokens = mode == Mode::decoding ? rows : rows * options_.max_length;
-  const Bucket largest(rows, {{extent_names::tokens, tokens}});
+  const Bucket largest = largest_bucket(options_, rows, mode);
   PlanSet& made = plans_.try_emplace(std::pair(mode, rows), shapes, largest, backend_, variables_, plan).first->second;
   if (options_.per_op) made.enable_profile();
   if (memory_) made.bind(*memory_);
@@ -291,16 +341,8 @@ PlanSet& DeployedModel::find_plans(std::int64_t rows, Mode mode) {
 }
 
 Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
-  PipelineOptions options;
-  options.amp = options_.amp;
-  options.amp.constant_weights = true;
-  options.quantization = scheme_;
-  options.block_weights = options_.block_weights;
-  Graph forward = model_.build(bucket, mode);
-  if (options_.cache) set_cache_dtype(forward, options_.cache->dtype);
-  task_.postprocess(forward);
-  output_names_ = names_of_outputs(forward);
-  DeployedGraph deployed = build_deployed_graph(forward, output_names_, options);
+  auto [deployed, outputs] = build_deployment(model_, task_, options_, scheme_, bucket, mode);
+  output_names_ = std::move(outputs);
   folded_ = std::move(deployed.folded);
   merged_ = std::move(deployed.merged);
   for (const std::string& name : options_.readable) {
@@ -311,7 +353,7 @@ Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
 
 Batch DeployedModel::run(const Batch& batch, Mode mode, Batch before) {
   const std::int64_t rows = batch.rows();
-  invariant(rows <= options_.batch_size, "a deployed model's batch has more rows than batch_size");
+  invariant(rows <= options_.rows(mode), "a deployed model's batch has more rows than batch_size");
   Plan& plan = find_plans(rows, mode).for_batch(batch).plan;
   last_plan_ = &plan;
   feed(plan, batch);

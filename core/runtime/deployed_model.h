@@ -16,6 +16,7 @@ namespace ptrain {
 struct CacheOptions {
   std::int64_t length = 0;  // tokens of a text, at most
   DType dtype = DType::f32;
+  std::int64_t slots = 0;  // texts that are kept, and rows of the largest decoding step; 0: batch_size
 };
 
 struct DeployOptions {
@@ -25,10 +26,18 @@ struct DeployOptions {
   KernelOptions kernels;                   // constant_weights is always set
   std::set<std::string> readable;          // values of the graph that can be read after a run
   bool per_op = false;                     // times every op
-  std::optional<CacheOptions> cache = {};  // of a language model: a slot for each of batch_size texts
+  std::optional<CacheOptions> cache = {};  // of a language model or a translator
   ImageSize image_size = {};               // of the model's images, where batches may have other sizes; empty: not so
   BlockFormats block_weights = {};         // of weights that are kept in 8 or 4 bits; none: in full precision
+
+  /// Rows of the largest batch in that mode.
+  std::int64_t rows(Mode mode) const { return mode == Mode::decoding && cache->slots > 0 ? cache->slots : batch_size; }
 };
+
+/// Bytes that a DeployedModel takes once it is ready, workspace aside: weights, also in the kernels' layouts, caches,
+/// activations and inputs. Allocates none.
+std::int64_t estimate_deployed_memory(const Model& model, const Task& task, const DeployOptions& options,
+                                      const KernelLibrary& kernels);
 
 class DeployedModel {
  public:
@@ -59,11 +68,12 @@ class DeployedModel {
   const Plan& last_plan() const { return *last_plan_; }
 
   std::int64_t batch_size() const { return options_.batch_size; }
+  std::int64_t batch_size(Mode mode) const { return options_.rows(mode); }
   bool has_cache() const { return options_.cache.has_value(); }
   /// The graph of the largest batch.
   const Graph& graph() { return graph(first_mode()); }
   /// The same in prefill or decoding, with a cache.
-  const Graph& graph(Mode mode) { return plans_.at({mode, options_.batch_size}).largest().graph(); }
+  const Graph& graph(Mode mode) { return plans_.at({mode, options_.rows(mode)}).largest().graph(); }
   const Variables& variables() const { return variables_; }
   /// Seconds of choosing and compiling kernels so far.
   double compile_seconds() const;

@@ -89,8 +89,7 @@ EvalResult Evaluator::evaluate() {
   const PredictionOptions form{
       .class_names = data_.info().class_names,
       .label_maps = task_.predicts_label_maps() && data_.info().classes <= most_label_map_classes};
-  std::unique_ptr<Translator> translator;
-  if (task_.translates() && data_.decode({})) translator = plans_.make_translator(data_.info(), eval_.beams);
+  const std::unique_ptr<Translator> translator = plans_.make_translator(data_);
   const auto run = [&](Plan& plan, const Batch& batch) {
     feed(plan, batch);
     plan.run(Pass::forward, Pass::forward);

@@ -244,6 +244,7 @@ TrainingPlanOptions training_plan_options(const Config& config, const Model& mod
   options.evaluation_loader = loader_options(config, Split::eval, options.step.task, ranks);
   options.class_weights = config.data.class_weights;
   options.classes = config.model.classes;
+  options.beams = config.eval.beams;
   options.per_op = config.output.per_op;
   options.numerics = config.output.numerics;
   return options;

@@ -64,7 +64,7 @@ void Trainer::flush_notes() {
 
 void Trainer::prepare() {
   const bool others_take_it_too = ranks_.several() && backend_.memory().host_reads_device();
-  if (!others_take_it_too) check_memory(plans_.figures().workspace_bytes);
+  if (!others_take_it_too) check_memory(plans_.figures().workspace_bytes + plans_.figures().translator_bytes);
   plans_.allocate();
   start_ = set_up_start(config_, model_, checkpoints_, ranks_, plans_.variables(), observer_);
   best_.restore(start_.best);

@@ -147,6 +147,25 @@ class Translation(Translating):
         damaged.write_bytes(damaged.read_bytes()[:-20])
         self.assert_one_line_error(self.train("damaged", *short), 1, "train.en.gz: its compressed data are cut off")
 
+    def test_the_memory_plan_holds_the_translations_of_evaluations(self):
+        self.assertEqual(run(*self.learn).returncode, 0)
+        short = ("-o", "train.steps=4", "-o", "eval.every_steps=4", "-o", "output.keep_best=none", "-o", "output.save=false",
+                 "-o", "data.max_length=128")
+
+        def plan(*keys):
+            planned = run("estimate", self.config, "--json", *short, *keys)
+            self.assertEqual(planned.returncode, 0, planned.stderr)
+            return json.loads(planned.stdout)["memory"]
+
+        one, five = plan("-o", "eval.beams=1"), plan("-o", "eval.beams=5")
+        caches = 24 * 4 * 128 * 128 * 2 * 4 * 8  # texts, beams more, tokens, channels, keys and values, bytes, attentions
+        self.assertGreaterEqual(five["translator_bytes"], one["translator_bytes"] + caches)
+        self.assertGreaterEqual(five["planned_peak_bytes"], one["planned_peak_bytes"] + caches // 2)
+        self.assertEqual(plan("-o", "eval.every_steps=0", "-o", "eval.every_epochs=0")["translator_bytes"], 0)
+        self.assertEqual(self.train("own", *short, "-o", "eval.beams=5").returncode, 0)
+        memory = self.report("own")["memory"]
+        self.assertLess(memory["measured_peak_bytes"], memory["planned_peak_bytes"] + (32 << 20))
+
     def test_what_is_wrong_with_the_files_is_said_in_one_line(self):
         self.assert_one_line_error(self.train("own"), 1, "tokenizer.json")
         self.assertEqual(run(*self.learn).returncode, 0)

@@ -12,10 +12,10 @@
 namespace ptrain {
 namespace {
 
-/// With a row and a slot for every beam, each as long as the longest text.
+/// With a slot for every beam, each as long as the longest text.
 DeployOptions with_beams(DeployOptions options, const SearchOptions& search) {
   options.cache->length = std::max(options.max_length, search.max_tokens);
-  options.batch_size *= search.beams;
+  options.cache->slots = options.batch_size * search.beams;
   return options;
 }
 
@@ -78,20 +78,24 @@ struct Translator::Text {
 
 Translator::Translator(Backend& backend, const Model& model, const Task& task, const TrainedWeights& weights,
                        DeployOptions options, SearchOptions search, std::int32_t end_token)
-    : batch_size_(options.batch_size),
-      search_(with_limit(search, options.max_length)),
+    : search_(with_limit(search, options.max_length)),
       end_token_(end_token),
       model_(backend, model, task, weights, with_beams(std::move(options), search_)) {}
 
 Translator::Translator(Backend& backend, const Model& model, const Task& task, const Variables& trained,
                        DeployOptions options, SearchOptions search, std::int32_t end_token)
-    : batch_size_(options.batch_size),
-      search_(with_limit(search, options.max_length)),
+    : search_(with_limit(search, options.max_length)),
       end_token_(end_token),
       model_(backend, model, task, trained, with_beams(std::move(options), search_)) {}
 
+std::int64_t Translator::estimate_memory(const Model& model, const Task& task, DeployOptions options,
+                                         SearchOptions search, const KernelLibrary& kernels) {
+  search = with_limit(search, options.max_length);
+  return estimate_deployed_memory(model, task, with_beams(std::move(options), search), kernels);
+}
+
 std::vector<Translator::Ids> Translator::translate(std::span<const Ids> sources) {
-  invariant(std::ssize(sources) <= batch_size_, "more texts than are translated at once");
+  invariant(std::ssize(sources) <= batch_size(), "more texts than are translated at once");
   std::vector<Ids> asked;
   std::ranges::copy_if(sources, std::back_inserter(asked), [](const Ids& source) { return !source.empty(); });
   const std::vector<Ids> found = search_for(asked);
@@ -115,12 +119,12 @@ std::vector<Translator::Ids> Translator::search_for(std::span<const Ids> sources
   return translations;
 }
 
-std::size_t Translator::round_rows(std::size_t rows) const {
-  return std::min(std::bit_ceil(rows), static_cast<std::size_t>(model_.batch_size()));
+std::size_t Translator::round_rows(std::size_t rows, Mode mode) const {
+  return std::min(std::bit_ceil(rows), static_cast<std::size_t>(model_.batch_size(mode)));
 }
 
 void Translator::prefill(std::vector<Text>& texts, std::span<const Ids> sources) {
-  const std::size_t rows = round_rows(texts.size());
+  const std::size_t rows = round_rows(texts.size(), Mode::prefill);
   std::size_t longest = 1;
   for (const Ids& source : sources) longest = std::max(longest, source.size());
   std::vector<std::int32_t> ids(rows * longest), lengths(rows), slots(rows), first(rows, end_token_), one(rows);
@@ -144,7 +148,7 @@ void Translator::prefill(std::vector<Text>& texts, std::span<const Ids> sources)
 void Translator::decode(std::vector<Text>& texts, std::span<const Ids> sources) {
   std::size_t count = 0;
   for (const Text& text : texts) count += text.search.is_done() ? 0 : text.slots.size();
-  DecodingRows rows(round_rows(count));
+  DecodingRows rows(round_rows(count, Mode::decoding));
   std::size_t row = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const Text& text = texts[i];

@@ -20,17 +20,21 @@ class Translator {
   Translator(Backend& backend, const Model& model, const Task& task, const Variables& trained, DeployOptions options,
              SearchOptions search, std::int32_t end_token);
 
+  /// As estimate_deployed_memory, for a Translator of those options.
+  static std::int64_t estimate_memory(const Model& model, const Task& task, DeployOptions options, SearchOptions search,
+                                      const KernelLibrary& kernels);
+
   /// The translations of at most batch_size() sources, each of which ends in the end token; theirs are without it. That
   /// of an empty source is empty.
   std::vector<Ids> translate(std::span<const Ids> sources);
-  std::int64_t batch_size() const { return batch_size_; }
+  std::int64_t batch_size() const { return model_.batch_size(); }
 
  private:
   struct Text;
 
   std::vector<Ids> search_for(std::span<const Ids> sources);
   /// Few numbers of rows, since each has its plans.
-  std::size_t round_rows(std::size_t rows) const;
+  std::size_t round_rows(std::size_t rows, Mode mode) const;
   void prefill(std::vector<Text>& texts, std::span<const Ids> sources);
   void decode(std::vector<Text>& texts, std::span<const Ids> sources);
   /// The scores, until the next run of as many rows.
@@ -38,7 +42,6 @@ class Translator {
   /// Continues the unfinished texts by the scores of their beams, which follow each other.
   void step(std::vector<Text>& texts, const Batch& scores) const;
 
-  std::int64_t batch_size_;
   SearchOptions search_;
   std::int32_t end_token_;
   DeployedModel model_;

@@ -14,7 +14,11 @@ constexpr int first_batches = 32;
 
 }  // namespace
 
-std::unique_ptr<Translator> TrainingPlans::make_translator(const DatasetInfo& data, std::int64_t beams) const {
+bool TrainingPlans::translates(const Dataset& evaluation) const {
+  return task().translates() && evaluation.decode({}).has_value();
+}
+
+DeployOptions TrainingPlans::translator_options(const DatasetInfo& data) const {
   DeployOptions options;
   options.batch_size = options_.evaluation_loader.batch_size;
   options.max_length = data.max_length;
@@ -22,7 +26,13 @@ std::unique_ptr<Translator> TrainingPlans::make_translator(const DatasetInfo& da
   options.kernels = options_.step.plan.kernels;
   options.kernels.exhaustive_search = false;
   options.cache = CacheOptions{};
-  return std::make_unique<Translator>(backend_, model_, task(), variables_, options, SearchOptions{.beams = beams},
+  return options;
+}
+
+std::unique_ptr<Translator> TrainingPlans::make_translator(const Dataset& evaluation) const {
+  if (!translates(evaluation)) return nullptr;
+  const DatasetInfo& data = evaluation.info();
+  return std::make_unique<Translator>(backend_, model_, task(), variables_, translator_options(data), search_options(),
                                       data.end_token);
 }
 
@@ -56,6 +66,10 @@ void TrainingPlans::compile_sets(const Dataset& training, const Dataset* evaluat
     const LoaderOptions& loader = options_.evaluation_loader;
     evaluation_.emplace(evaluation_shapes(), full_bucket(loader.batch_size, *evaluation), backend_, variables_, plan);
     compile_for_first_batches(*evaluation_, *evaluation, loader);
+    if (translates(*evaluation)) {
+      figures_.translator_bytes = Translator::estimate_memory(model_, task(), translator_options(evaluation->info()),
+                                                              search_options(), backend_.kernels());
+    }
   }
   if (options_.per_op) training_->enable_profile();
   if (options_.numerics) training_->watch_values(&value_watch_.emplace());
@@ -131,9 +145,10 @@ void TrainingPlans::count_memory() {
   figures_.workspace_bytes = larger(&PlanSet::workspace_bytes);
   figures_.input_bytes =
       static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
-  figures_.planned_peak_bytes = backend_.memory().usage().resident_bytes +
-                                ranks_.ranks_in_process() * (figures_.variable_bytes + figures_.arena_bytes +
-                                                             figures_.workspace_bytes + figures_.input_bytes);
+  figures_.planned_peak_bytes =
+      backend_.memory().usage().resident_bytes +
+      ranks_.ranks_in_process() * (static_cast<std::int64_t>(variables_.allocated_bytes()) + figures_.arena_bytes +
+                                   figures_.workspace_bytes + figures_.input_bytes + figures_.translator_bytes);
 }
 
 void TrainingPlans::allocate() {

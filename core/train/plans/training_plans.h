@@ -23,6 +23,7 @@ struct PlannedFigures {
   std::int64_t planned_peak_bytes = 0;  // of the process
   std::int64_t optimizer_bytes = 0;     // of the variables: the optimizer's moments
   std::int64_t variable_bytes = 0, arena_bytes = 0, workspace_bytes = 0, input_bytes = 0;
+  std::int64_t translator_bytes = 0;  // of what translates in evaluations
   std::int64_t parameters = 0;
   double flops_per_sample = 0;  // forward and backward
   double bytes_per_sample = 0;
@@ -38,8 +39,9 @@ struct TrainingPlanOptions {
   LoaderOptions loader, evaluation_loader;  // this rank's
   ClassWeights class_weights;
   std::int64_t classes = 0;
-  bool per_op = false;    // every op of training is timed
-  bool numerics = false;  // every value of training is looked at
+  std::int64_t beams = 1;  // of translations in evaluations
+  bool per_op = false;     // every op of training is timed
+  bool numerics = false;   // every value of training is looked at
 };
 
 class TrainingPlans {
@@ -67,8 +69,8 @@ class TrainingPlans {
   PlanSet& training() { return *training_; }
   const PlanSet& training() const { return *training_; }
   PlanSet& evaluation() { return *evaluation_; }
-  /// A decoder with the weights that the variables have now.
-  std::unique_ptr<Translator> make_translator(const DatasetInfo& data, std::int64_t beams) const;
+  /// A decoder with the weights that the variables have now; null where evaluations do not translate.
+  std::unique_ptr<Translator> make_translator(const Dataset& evaluation) const;
   /// Of the training plans; null without TrainingPlanOptions::numerics.
   ValueWatch* value_watch() { return value_watch_ ? &*value_watch_ : nullptr; }
   const ValueWatch* value_watch() const { return value_watch_ ? &*value_watch_ : nullptr; }
@@ -92,6 +94,9 @@ class TrainingPlans {
   bool packs_text() const {
     return model_.bucket_for({options_.loader.batch_size, {{extent_names::tokens, 1}}}, Mode::training).tokens() > 0;
   }
+  bool translates(const Dataset& evaluation) const;
+  DeployOptions translator_options(const DatasetInfo& data) const;
+  SearchOptions search_options() const { return {.beams = options_.beams}; }
   void count_memory();
   void announce_search();
   /// Says so where train.recompute is set and no value is computed again.
