@@ -121,14 +121,23 @@ std::vector<std::string_view> find_keys_of_others(const Entry& chosen, const std
   return keys;
 }
 
-/// Notes values of a schedule that leave the learning rate as it is.
-void note_idle_schedule(LoadedConfig& loaded) {
+/// Optimizers whose steps are about as long as the learning rate, whatever the gradients.
+bool normalizes_steps(OptimizerKind kind) {
+  return kind == OptimizerKind::adam || kind == OptimizerKind::adamw || kind == OptimizerKind::rmsprop;
+}
+
+/// Notes learning rates that hardly train, and values of a schedule that leave them as they are.
+void note_learning_rates(LoadedConfig& loaded) {
   const TrainConfig& train = loaded.config.train;
   const ScheduleConfig& schedule = train.schedule;
   const auto note = [&](const std::string& key, const std::string& why) {
     loaded.notes.push_back(fmt::format("{}: {}: {}", loaded.origins.at(key), key, why));
   };
   if (train.optimizer.lr == 0) note("train.optimizer.lr", "is 0: no parameter is ever changed");
+  if (!loaded.is_set("train.optimizer.lr") && normalizes_steps(train.optimizer.name)) {
+    note("train.optimizer.lr", fmt::format("is {:g}, which suits momentum; {} mostly diverges above 0.001",
+                                           train.optimizer.lr, enum_name(train.optimizer.name)));
+  }
   if (train.steps > 0 && schedule.warmup_steps >= train.steps) {
     note("train.schedule.warmup_steps",
          fmt::format("not below train.steps {}, lr never reaches its peak", train.steps));
@@ -162,7 +171,7 @@ void add_unused_key_notes(LoadedConfig& loaded, const Catalogs& catalogs) {
   for (const Rule& rule : rules) {
     if (!rule.read(config)) note(rule.keys, rule.because);
   }
-  note_idle_schedule(loaded);
+  note_learning_rates(loaded);
 }
 
 }  // namespace ptrain

@@ -300,6 +300,15 @@ TEST(ConfigNotes, NameWhatIsNotRead) {
       (std::vector<std::string>{"command line: train.optimizer.beta1: not read with train.optimizer.name momentum"}));
 }
 
+TEST(ConfigNotes, NameADefaultLearningRateThatSuitsAnotherOptimizer) {
+  const std::string adamw = "train.optimizer.name=adamw";
+  EXPECT_EQ(parse("", {adamw}).notes,
+            (std::vector<std::string>{
+                "default: train.optimizer.lr: is 0.05, which suits momentum; adamw mostly diverges above 0.001"}));
+  EXPECT_TRUE(parse("", {adamw, "train.optimizer.lr=0.05"}).notes.empty()) << "who asks for it gets it";
+  EXPECT_TRUE(parse("", {"train.optimizer.name=sgd"}).notes.empty());
+}
+
 TEST(ConfigNotes, NameWhatLeavesTheLearningRateAsItIs) {
   const auto note = [](const std::vector<std::string>& assignments) {
     std::vector<std::string> all = assignments;
