@@ -24,7 +24,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 void* HostMemory::allocate(std::size_t bytes) {
   void* memory = nullptr;
   if (bytes < huge_page) {
-    memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    memory = std::aligned_alloc(64, round_up(bytes, 64));
     if (memory != nullptr) std::memset(memory, 0, bytes);
   } else {
     memory = mmap(nullptr, round_up(bytes, huge_page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

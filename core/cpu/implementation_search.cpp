@@ -1,6 +1,7 @@
 #include "core/cpu/implementation_search.h"
 
 #include "core/base/errors.h"
+#include "core/base/round_up.h"
 #include "core/exec/autotune.h"
 #include "core/exec/kernel_timing.h"
 
@@ -18,7 +19,7 @@ using Buffer = std::unique_ptr<void, Free>;
 
 Buffer make_filled(const TensorDesc& desc) {
   constexpr std::size_t alignment = 64;
-  const std::size_t size = (desc.bytes() + alignment) / alignment * alignment;
+  const std::size_t size = round_up(std::max<std::size_t>(desc.bytes(), 1), alignment);
   Buffer buffer(std::aligned_alloc(alignment, size));
   if (buffer == nullptr) fail("out of memory while searching kernels: cannot allocate {} MiB", size >> 20);
   const std::vector<std::byte> values = benchmark_values(desc.dtype);

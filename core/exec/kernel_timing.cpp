@@ -49,10 +49,11 @@ class Candidate {
     return launch_ != nullptr;
   }
 
-  /// Takes a sample, unless the samples so far suffice to compare it with a candidate that takes `to_beat` seconds.
-  /// Returns whether it was disturbed.
-  bool sample(LapTimer& timer, double to_beat) {
-    if (launch_ == nullptr || is_known(to_beat)) return false;
+  /// Whether more samples are needed to compare it with a candidate that takes `to_beat` seconds.
+  bool needs_sample(double to_beat) const { return launch_ != nullptr && !is_known(to_beat); }
+
+  /// Takes a sample; returns whether it was disturbed.
+  bool sample(LapTimer& timer) {
     const int launches = launches_of_sample();
     const auto [seconds, disturbed] = take_sample(timer, *launch_, launches);
     ++samples_;
@@ -131,8 +132,13 @@ std::vector<double> time_launches(LapTimer& timer, std::span<const KernelLaunch>
               [&](const Candidate& candidate) { return candidate.keep_busy(timer, seconds_to_warm); });
   for (int round = 0; round < most_rounds; ++round) {
     const double to_beat = find_best(candidates);
-    bool disturbed = false;
-    for (Candidate& candidate : candidates) disturbed |= candidate.sample(timer, to_beat);
+    bool disturbed = false, done = true;
+    for (Candidate& candidate : candidates) {
+      if (!candidate.needs_sample(to_beat)) continue;
+      disturbed |= candidate.sample(timer);
+      done = false;
+    }
+    if (done) break;
     if (disturbed) std::this_thread::sleep_for(rest);  // who rested runs a while undisturbed
   }
   std::vector<double> seconds;

@@ -174,9 +174,10 @@ class OptimizerPass {
     const TensorDesc& gradient = graph_.desc(g.gradient);
     if (gradient.bytes() < rule.least) return false;
     if (gradient.bytes() >= rule.any || rule.arithmetic == 0) return true;
+    if (gradient.shape.rank() != 2) return false;
     const Node& maker = graph_.nodes()[static_cast<std::size_t>(graph_.value(g.gradient).producer)];
     const double flops = maker.op->cost(graph_.input_descs(maker), graph_.output_descs(maker)).flops;
-    return gradient.shape.rank() == 2 && flops >= rule.arithmetic * static_cast<double>(gradient.count());
+    return flops >= rule.arithmetic * static_cast<double>(gradient.count());
   }
 
   /// Masters follow the model's parameter order, those with a low-precision copy first; gradients follow the order in

@@ -2,6 +2,7 @@
 #include "core/ops/training/muon_update.h"
 
 #include "core/base/parallel.h"
+#include "core/base/round_up.h"
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/onednn/onednn_operation.h"
 #include "core/ops/math/muon.h"
@@ -78,7 +79,7 @@ class MuonUpdateKernel final : public Kernel {
  private:
   std::int64_t gram_count() const { return gram_side(attributes_) * gram_side(attributes_); }
   static std::size_t padded_bytes(std::int64_t count) {
-    return (static_cast<std::size_t>(count) * sizeof(float) + 63) / 64 * 64;
+    return round_up(static_cast<std::size_t>(count) * sizeof(float), 64);
   }
   std::size_t products_offset() const {
     return 2 * padded_bytes(attributes_.segment.count) + 2 * padded_bytes(gram_count());

@@ -119,13 +119,12 @@ class MuonUpdateKernel final : public Kernel {
   static constexpr std::size_t unit_offset = 128, partials_offset = 256;
   static_assert(sizeof(StepState) <= unit_offset);
 
-  static std::size_t padded(std::size_t bytes) { return round_up(bytes, alignment); }
   static std::size_t padded_floats(std::int64_t count) {
-    return padded(static_cast<std::size_t>(count) * sizeof(float));
+    return round_up(static_cast<std::size_t>(count) * sizeof(float), alignment);
   }
   std::int64_t gram_count() const { return gram_side(attributes_) * gram_side(attributes_); }
   std::size_t matrices_offset() const {
-    return partials_offset + padded(static_cast<std::size_t>(blocks_) * sizeof(double));
+    return partials_offset + round_up(static_cast<std::size_t>(blocks_) * sizeof(double), alignment);
   }
   std::size_t products_offset() const {
     return matrices_offset() + 2 * padded_floats(attributes_.segment.count) + 2 * padded_floats(gram_count());
