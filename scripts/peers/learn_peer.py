@@ -112,8 +112,8 @@ class Segmentation:
         self.size = options.size
         read = torchvision.io.read_image
         self.train, self.held_out = (
-            [(read(str(file)), read(str(options.data / f"{split}annot" / file.name), torchvision.io.ImageReadMode.UNCHANGED)[0])
-             for file in sorted((options.data / split).glob("*.png"))] for split in ("train", "val"))
+            [(read(str(file)), read(str(options.data / f"{split}annot" / f"{file.stem}.png"), torchvision.io.ImageReadMode.UNCHANGED)[0])
+             for file in sorted((options.data / split).iterdir())] for split in ("train", "val"))
 
     def build(self):
         return torchvision.models.segmentation.deeplabv3_resnet50(weights=None, weights_backbone=None, num_classes=self.classes,

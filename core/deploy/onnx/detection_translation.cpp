@@ -366,7 +366,7 @@ class RoiTranslation : public NodeTranslation {
   }
 
   std::string align(const std::string& boxes, const std::string& images, std::int32_t level) {
-    const ValueId map = node_.inputs[static_cast<std::size_t>(RoiAlign::maps + level)];
+    const ValueId map = node_.inputs[std::size_t{RoiAlign::maps} + static_cast<std::size_t>(level)];
     const std::int64_t bins = attributes_.bins, samples = attributes_.samples;
     return add("aligned", "RoiAlign", {t_.name(map), boxes, images},
                {{"output_height", bins},
