@@ -353,7 +353,7 @@ void Trainer::write_trace() {
 }
 
 void Trainer::write_model(const char* action, const std::function<void()>& write) {
-  WholeState whole(model_, plans_.variables(), ranks_, make_shard(config_.dist, ranks_));
+  WholeState whole(model_, plans_.variables(), ranks_, make_shard(config_.dist, ranks_), WholeState::Of::parameters);
   whole.gather();
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), action);

@@ -10,13 +10,15 @@
 
 namespace ptrain {
 
-WholeState::WholeState(const Model& model, Variables& variables, const Ranks& ranks, const std::optional<Shard>& shard)
+WholeState::WholeState(const Model& model, Variables& variables, const Ranks& ranks, const std::optional<Shard>& shard,
+                       Of of)
     : variables_(variables), ranks_(ranks), shard_(shard) {
   for (const ModelVariable& table : model.variables()) {
     if (!variables.contains(table.name) || variables.at(table.name).desc.shape == table.shape) continue;
     const std::string buffer = flat::table + table.name;
     add_table(variables.contains(buffer) ? std::vector{table.name, buffer} : std::vector{table.name},
               {DType::f32, table.shape});
+    if (of == Of::parameters) continue;
     for (const char* name : flat::all_moments) {
       const std::string moment = fmt::format("{}.{}", name, table.name);
       if (!variables.contains(moment)) continue;
@@ -28,7 +30,9 @@ WholeState::WholeState(const Model& model, Variables& variables, const Ranks& ra
   if (!shard) return;
   const bool divides_masters = !variables.contains(flat::master);
   const std::int64_t divided = variables.at(divides_masters ? flat::low : flat::master).desc.count();
-  for (const char* moment : flat::all_moments) add_buffer(moment, divided);
+  if (of == Of::all) {
+    for (const char* moment : flat::all_moments) add_buffer(moment, divided);
+  }
   add_buffer(flat::master, divided);
   if (divides_masters && ranks.is_main()) add_masters(buffers_.back());
 }

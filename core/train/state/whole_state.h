@@ -22,8 +22,11 @@ namespace ptrain {
 /// nothing where nothing is divided.
 class WholeState {
  public:
+  enum class Of { all, parameters };  // parameters: no moments, which a model's file has not
+
   /// The first three must outlive it.
-  WholeState(const Model& model, Variables& variables, const Ranks& ranks, const std::optional<Shard>& shard);
+  WholeState(const Model& model, Variables& variables, const Ranks& ranks, const std::optional<Shard>& shard,
+             Of of = Of::all);
   ~WholeState();
   WholeState(const WholeState&) = delete;
   WholeState& operator=(const WholeState&) = delete;
