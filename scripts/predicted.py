@@ -38,9 +38,12 @@ LLAMA = {"model": "{name: llama, size: 8b, vocab_size: 128256}", "data.max_lengt
 LORA = LLAMA | {"model.lora.rank": 16, "model.lora.alpha": 32, "data.batch_size": 8}
 SHARDED = {"dist.ranks": 8, "dist.average": "gradient", "eval.amp": "O1"}
 LANGUAGE = [("LoRA of rank 16 beside every linear layer, batch 8 of 8,192", LORA, {}),
+            ("the same, in FP8 where predicted faster", LORA | {"flags.fp8": "true"}, {}),
             ("all parameters, batch 1 of 8,192, optimizer and masters sharded", LLAMA | {"data.batch_size": 1},
              SHARDED | {"dist.shard": "optimizer"}),
             ("the same, 4 micro-batches, their sums sharded too", LLAMA | {"data.batch_size": 1, "train.accumulate_steps": 4},
+             SHARDED | {"dist.shard": "gradients"}),
+            ("the same, in FP8 where predicted faster", LLAMA | {"data.batch_size": 1, "train.accumulate_steps": 4, "flags.fp8": "true"},
              SHARDED | {"dist.shard": "gradients"})]
 OPS_SHOWN, OPS_MEASURED = 6, 14
 SAME_OPS = ("O2 fp16", "O2 bf16", "batch 4, O1 fp16")  # the table of ops is nearly that of the step before or after

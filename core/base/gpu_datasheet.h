@@ -11,6 +11,7 @@ namespace ptrain {
 
 /// Peak rates of a whole GPU: dense matrix products (without sparsity) in FLOP/s, and memory in bytes/s.
 struct GpuRates {
+  double fp8;  // 0: it has none
   double low;  // fp16 and bf16
   double tf32;
   double fp32;

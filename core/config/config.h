@@ -84,6 +84,7 @@ struct FlagsConfig {
   bool cudnn_exhaustive_search = true;
   bool cudnn_batchnorm_spatial_persistent = true;
   std::int64_t conv_workspace_size_limit = 512;  // MiB
+  bool fp8 = false;                              // cuda: products of linear layers
 };
 
 /// Names of a text table's columns; empty: looked up by default names.

@@ -161,6 +161,10 @@ std::vector<Key> numeric_keys() {
       flag_key("conv_workspace_size_limit", &FlagsConfig::conv_workspace_size_limit,
                "workspace limit of a convolution, in MiB")
           .between(0, 1'048'576),
+      flag_key(
+          "fp8", &FlagsConfig::fp8,
+          "cuda: 16-bit products of linear layers in FP8, one scale for each operand, where measured to be faster; "
+          "without cudnn_exhaustive_search wherever sizes allow it"),
       make_key("batch_norm_guard_every_steps",
                "cuda: steps between comparisons of persistent batch norms' statistics with plain ones; 0: never",
                &Config::batch_norm_guard_every_steps)

@@ -51,7 +51,8 @@ class CpuKernels final : public KernelLibrary {
     return {{options.exhaustive_search,
              options.exhaustive_search ? "times oneDNN's candidate implementations on the CPU" : ""},
             {false, "has no effect on the CPU"},
-            {0, "no limit is applied on the CPU: the memory plan counts the workspace instead"}};
+            {0, "no limit is applied on the CPU: the memory plan counts the workspace instead"},
+            {false, options.fp8 ? "the CPU has no products in FP8" : ""}};
   }
 
   DType preferred_low_precision() const override { return DType::bf16; }

@@ -21,7 +21,7 @@ bool CudaKernels::runs_in_place(const Op& op, const KernelOptions& options) cons
 }
 
 OptionEffects CudaKernels::effects(const KernelOptions& options, std::span<const KernelRecord> kernels) const {
-  return option_effects(options, kernels);
+  return option_effects(options, kernels, device_.has_fp8());
 }
 
 }  // namespace ptrain::cuda

@@ -28,15 +28,31 @@ OptionEffect<bool> persistent_effect(std::span<const KernelRecord> kernels) {
                            example)};
 }
 
+OptionEffect<bool> fp8_effect(const KernelOptions& options, std::span<const KernelRecord> kernels, bool has_fp8) {
+  if (!has_fp8) return {false, "this GPU has no FP8, which begins with compute capability 8.9"};
+  int taken = 0, left = 0;
+  for (const KernelRecord& kernel : kernels) {
+    taken += kernel.fp8 == Fp8Part::taken;
+    left += kernel.fp8 == Fp8Part::left;
+  }
+  if (taken + left == 0) return {false, "no linear layer computes in 16 bits: see amp.level"};
+  if (left == 0) return {true};
+  return {taken > 0,
+          fmt::format("{} of {} products of linear layers; of the others FP8 {}", taken, taken + left,
+                      options.exhaustive_search ? "is no faster, or does not allow their sizes (multiples of 16)"
+                                                : "does not allow the sizes (multiples of 16)")};
+}
+
 }  // namespace
 
-OptionEffects option_effects(const KernelOptions& options, std::span<const KernelRecord> kernels) {
+OptionEffects option_effects(const KernelOptions& options, std::span<const KernelRecord> kernels, bool has_fp8) {
   OptionEffects effects;
   effects.exhaustive_search.value = options.exhaustive_search;
   if (options.exhaustive_search) effects.exhaustive_search.reason = "times cuDNN's plans and cuBLASLt's algorithms";
   effects.persistent_batch_norm.value = options.persistent_batch_norm;
   if (options.persistent_batch_norm && !kernels.empty()) effects.persistent_batch_norm = persistent_effect(kernels);
   effects.workspace_limit.value = options.workspace_limit;
+  if (options.fp8) effects.fp8 = fp8_effect(options, kernels, has_fp8);
   return effects;
 }
 

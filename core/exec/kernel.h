@@ -34,10 +34,18 @@ enum class BatchNormPart {
   in_convolution  // statistics of a norm that the convolutions around it apply
 };
 
+/// Whether a linear layer's product of 16-bit operands is computed from 8 bits; see KernelOptions::fp8.
+enum class Fp8Part {
+  none,  // no such product
+  taken,
+  left
+};
+
 /// The choices of a kernel when it was made.
 struct KernelRecord {
   std::string implementation = "native";  // for the report: "brgconv:avx512_core_amx"
   BatchNormPart batch_norm = BatchNormPart::none;
+  Fp8Part fp8 = Fp8Part::none;
 };
 
 /// A compiled node: primitive, descriptors, algorithm. Running it allocates nothing and waits for nothing.
@@ -63,6 +71,8 @@ struct KernelOptions {
   std::int64_t batch_norm_guard_every = 0;               // every how many runs a persistent batch norm is compared; 0:
                                                          // never
   bool tf32 = false;                                     // fp32 convolutions and products may use TF32
+  bool fp8 = false;                                      // Fp8Part::taken where there is such a kernel; with
+                                                         // exhaustive_search where it is faster
   bool deterministic = false;                            // no sums in a varying order
   bool constant_weights = false;                         // weights do not change while a plan is bound: packed once
   std::size_t workspace_limit = std::size_t{512} << 20;  // bytes of workspace for a convolution

@@ -20,6 +20,7 @@ struct OptionEffects {
   OptionEffect<bool> exhaustive_search;
   OptionEffect<bool> persistent_batch_norm;
   OptionEffect<std::size_t> workspace_limit;
+  OptionEffect<bool> fp8;
 };
 
 /// How a device's kernels multiply 8-bit integers. saturating: pairs of products are added in 16 bits, which do not

@@ -201,6 +201,7 @@ PlanOptions plan_options(const Config& config) {
   options.kernels.persistent_batch_norm = config.flags.cudnn_batchnorm_spatial_persistent;
   options.kernels.batch_norm_guard_every = config.batch_norm_guard_every_steps * config.train.accumulate_steps;
   options.kernels.tf32 = config.tf32;
+  options.kernels.fp8 = config.flags.fp8;
   options.kernels.deterministic = config.deterministic;
   options.kernels.workspace_limit = static_cast<std::size_t>(config.flags.conv_workspace_size_limit) << 20;
   return options;

@@ -22,7 +22,7 @@ void set_flag(FlagState& flag, nlohmann::json effective, std::string reason) {
 void fill_flags(Report& report, const Config& config, const KernelLibrary& library, const RunResult& result) {
   std::vector<KernelRecord> kernels;
   for (const NodeProfile& node : result.kernels) kernels.push_back(node.record);
-  auto [search, persistent, workspace] = library.effects(plan_options(config).kernels, kernels);
+  auto [search, persistent, workspace, fp8] = library.effects(plan_options(config).kernels, kernels);
   if (search.value) search.reason += fmt::format("; choices {}", result.search_hash);
   set_flag(report.flags["cudnn_exhaustive_search"], search.value, search.reason);
   set_flag(report.flags["cudnn_batchnorm_spatial_persistent"], persistent.value, persistent.reason);
@@ -31,6 +31,7 @@ void fill_flags(Report& report, const Config& config, const KernelLibrary& libra
         config.batch_norm_guard_every_steps, result.batch_norm_guard->compared, result.batch_norm_guard->worst_drift};
   }
   set_flag(report.flags["conv_workspace_size_limit"], workspace.value >> 20, workspace.reason);
+  set_flag(report.flags["fp8"], fp8.value, fp8.reason);
 }
 
 /// `amp` with the effects in the run.

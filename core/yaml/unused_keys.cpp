@@ -46,7 +46,7 @@ const std::vector<Rule> rules = {
     {{"amp.dtype", "amp.custom_white_list", "amp.custom_black_list"},
      [](const Config& c) { return c.amp.level != AmpLevel::O0; },
      "amp.level"},
-    {{"amp.scaler.enabled"}, [](const Config& c) { return c.amp.level != AmpLevel::O0; }, "amp.level"},
+    {{"amp.scaler.enabled", "flags.fp8"}, [](const Config& c) { return c.amp.level != AmpLevel::O0; }, "amp.level"},
     {{"amp.scaler.dynamic", "amp.scaler.init"}, is_scaled, "amp.scaler.enabled"},
     {{"amp.scaler.incr_ratio", "amp.scaler.decr_ratio", "amp.scaler.incr_every_n_steps",
       "amp.scaler.decr_every_n_nan_or_inf"},

@@ -1,10 +1,12 @@
-// cuBLASLt as far as the backend calls it: column-major products, naive, with some epilogues.
+// cuBLASLt as far as the backend calls it: column-major products, naive, with some epilogues; of 8 bits as Hopper has
+// them.
 #include "core/base/dtype.h"
 #include "tests/emulation/emulated_stream.h"
 #include "tests/emulation/faults.h"
 #include "tests/emulation/pointer_checks.h"
 
 #include <cublasLt.h>
+#include <cuda_fp8.h>
 
 #include <cmath>
 #include <cstring>
@@ -19,6 +21,8 @@ struct Operation {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   void *bias = nullptr, *aux = nullptr;
   std::int64_t aux_ld = 0;
+  const float *a_scale = nullptr, *b_scale = nullptr;
+  std::int8_t fast_sums = 0;
 };
 
 struct Matrix {
@@ -28,8 +32,18 @@ struct Matrix {
   std::int64_t stride = 0;
 };
 
+bool is_fp8(cudaDataType_t dtype) { return dtype == CUDA_R_8F_E4M3 || dtype == CUDA_R_8F_E5M2; }
+
+float read_fp8(const void* memory, __nv_fp8_interpretation_t format, std::int64_t at) {
+  return __half2float(__half(__nv_cvt_fp8_to_halfraw(static_cast<const __nv_fp8_storage_t*>(memory)[at], format)));
+}
+
 float read(const void* memory, cudaDataType_t dtype, std::int64_t at) {
   switch (dtype) {
+    case CUDA_R_8F_E4M3:
+      return read_fp8(memory, __NV_E4M3, at);
+    case CUDA_R_8F_E5M2:
+      return read_fp8(memory, __NV_E5M2, at);
     case CUDA_R_32F:
       return static_cast<const float*>(memory)[at];
     case CUDA_R_16F:
@@ -52,7 +66,7 @@ void write(void* memory, cudaDataType_t dtype, std::int64_t at, float value) {
   }
 }
 
-std::size_t get_bytes(cudaDataType_t dtype) { return dtype == CUDA_R_32F ? 4 : 2; }
+std::size_t get_bytes(cudaDataType_t dtype) { return dtype == CUDA_R_32F ? 4 : is_fp8(dtype) ? 1 : 2; }
 
 /// Matrix `number` of a batch, as [outer][inner] floats.
 std::vector<float> dense(const void* memory, const Matrix& m, std::int32_t number, bool inner_is_row) {
@@ -93,10 +107,12 @@ float finish(const Operation& o, const Matrix& d, std::int64_t row, std::int64_t
   return value;
 }
 
-/// d = alpha a b + beta d, the epilogue applied.
+/// d = alpha a b + beta d, the epilogue applied; alpha times the operands' scales.
 void multiply(const Operation& o, float alpha, float beta, const void* a_memory, const Matrix& a, const void* b_memory,
               const Matrix& b, void* d_memory, const Matrix& d) {
   const std::int64_t inner = o.a == CUBLAS_OP_T ? a.rows : a.columns;
+  if (o.a_scale != nullptr) alpha *= *o.a_scale;
+  if (o.b_scale != nullptr) alpha *= *o.b_scale;
   for (std::int32_t number = 0; number < d.batch; ++number) {
     const std::vector<float> left = dense(a_memory, a, number, o.a == CUBLAS_OP_T);
     const std::vector<float> right = dense(b_memory, b, number, o.b == CUBLAS_OP_N);
@@ -129,8 +145,17 @@ void multiply(const Operation& o, float alpha, float beta, const void* a_memory,
   }
 }
 
-/// cuBLASLt's limits on the second matrix that an epilogue reads or writes.
-bool is_supported(const Operation& o, const Matrix& d) {
+/// Operands in 8 bits: A transposed, B not, no two in e5m2, and sizes of whole 16 bytes; of the epilogues a bias alone.
+bool is_supported_in_fp8(const Operation& o, const Matrix& a, const Matrix& b, const Matrix& d) {
+  return is_fp8(a.dtype) && is_fp8(b.dtype) && (a.dtype == CUDA_R_8F_E4M3 || b.dtype == CUDA_R_8F_E4M3) &&
+         o.a == CUBLAS_OP_T && o.b == CUBLAS_OP_N && a.rows % 16 == 0 && d.rows % 16 == 0 &&
+         is_any_of(o.epilogue, {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_BIAS}) &&
+         (o.epilogue == CUBLASLT_EPILOGUE_DEFAULT || d.dtype != CUDA_R_32F);
+}
+
+/// cuBLASLt's limits on the second matrix that an epilogue reads or writes, and on operands in 8 bits.
+bool is_supported(const Operation& o, const Matrix& a, const Matrix& b, const Matrix& d) {
+  if (is_fp8(a.dtype) || is_fp8(b.dtype)) return is_supported_in_fp8(o, a, b, d);
   const bool has_aux =
       is_any_of(o.epilogue, {CUBLASLT_EPILOGUE_GELU_AUX_BIAS, CUBLASLT_EPILOGUE_DGELU, CUBLASLT_EPILOGUE_DGELU_BGRAD});
   return !has_aux || (o.aux_ld % 8 == 0 && o.aux_ld >= d.rows);
@@ -224,6 +249,12 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation, cu
       return set(o.aux);
     case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
       return set(o.aux_ld);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+      return set(o.a_scale);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+      return set(o.b_scale);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
+      return set(o.fast_sums);
     default:
       return CUBLAS_STATUS_NOT_SUPPORTED;
   }
@@ -272,12 +303,13 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 }
 
 /// Two algorithms, so that searches have a choice.
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int asked,
                                               cublasLtMatmulHeuristicResult_t* results, int* found) {
   *found = 0;
-  if (!is_supported(*parts(operation), *parts(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!is_supported(*parts(operation), *parts(a), *parts(b), *parts(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
   for (; *found < std::min(asked, 2); ++*found) {
     describe(results[*found], algorithm_for(first_algorithm + static_cast<std::uint64_t>(*found),
                                             *reinterpret_cast<const Preference*>(preference)));
@@ -312,6 +344,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   require_matrix("a matrix B", b, *parts(b_matrix), algorithm->data[2]);
   require_matrix("a matrix D", d, *parts(d_matrix), algorithm->data[3]);
   require_epilogue(*parts(operation), *parts(d_matrix));
+  for (const float* scale : {parts(operation)->a_scale, parts(operation)->b_scale}) {
+    if (scale != nullptr) emulation::require_device_memory("an operand's scale", scale, sizeof *scale, sizeof *scale);
+  }
   emulation::require_device_memory("a product's workspace", scratch, workspace, 16);
   if (c != d) return CUBLAS_STATUS_NOT_SUPPORTED;
   const float factor = *static_cast<const float*>(alpha), kept = *static_cast<const float*>(beta);

@@ -56,6 +56,8 @@ class Device {
   cublasLtHandle_t cublas_lt() const;
   const cudaDeviceProp& properties() const { return properties_; }
   int multiprocessors() const { return properties_.multiProcessorCount; }
+  /// Whether its tensor cores multiply e4m3 and e5m2: Ada (8.9), Hopper (9.0) and later.
+  bool has_fp8() const { return properties_.major * 10 + properties_.minor >= 89; }
   /// The cuDNN graphs that were planned for this device.
   CompiledGraphs& planned_graphs() const { return *planned_graphs_; }
   /// Keeps a line for Backend::take_notes, each text once.

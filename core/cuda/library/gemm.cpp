@@ -25,6 +25,8 @@ cudaDataType_t data_type(DType dtype) {
   return dtype == DType::f16 ? CUDA_R_16F : dtype == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
+cudaDataType_t data_type(Fp8 format) { return format == Fp8::e5m2 ? CUDA_R_8F_E5M2 : CUDA_R_8F_E4M3; }
+
 cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
   switch (epilogue) {
     case Epilogue::bias:
@@ -83,8 +85,8 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
 }
 
 /// A contiguous column-major matrix.
-void describe(Matrix& matrix, DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t batch) {
-  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(matrix.receive(), data_type(dtype), static_cast<std::uint64_t>(rows),
+void describe(Matrix& matrix, cudaDataType_t dtype, std::int64_t rows, std::int64_t columns, std::int64_t batch) {
+  CUBLAS_CHECK(cublasLtMatrixLayoutCreate(matrix.receive(), dtype, static_cast<std::uint64_t>(rows),
                                           static_cast<std::uint64_t>(columns), rows));
   if (batch == 1) return;
   const auto count = static_cast<std::int32_t>(batch);
@@ -148,31 +150,44 @@ struct Gemm::Parts {
     set(operation, CUBLASLT_MATMUL_DESC_TRANSA, what.right_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(operation, CUBLASLT_MATMUL_DESC_TRANSB, what.left_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, library_epilogue(what.epilogue));
-    bind(example_pointer(), example_pointer());
+    // Gradients, in e5m2, are summed in f32 throughout; products of e4m3 in what the tensor cores keep, which is
+    // faster.
+    if (is_fp8() && what.left_fp8 == what.right_fp8) set(operation, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+    auto* const any = static_cast<float*>(example_pointer());
+    bind({nullptr, nullptr, nullptr, any, any, any, any});
     if (has_extra(what.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, what.columns);
-    describe_operand(a, what.right_transposed, what.columns);
-    describe_operand(b, !what.left_transposed, what.rows);
-    describe(d, what.out, what.columns, what.rows, what.batch);
+    describe_operand(a, operand_type(what.right_fp8), what.right_transposed, what.columns);
+    describe_operand(b, operand_type(what.left_fp8), !what.left_transposed, what.rows);
+    describe(d, data_type(what.out), what.columns, what.rows, what.batch);
   }
 
+  bool is_fp8() const { return product.left_fp8 != Fp8::none; }
+  cudaDataType_t operand_type(Fp8 format) const {
+    return format == Fp8::none ? data_type(product.in) : data_type(format);
+  }
+  std::size_t operand_bytes() const { return is_fp8() ? 1 : element_size(product.in); }  // of one element
+
   /// Row-major [outer,inner] is column-major [inner,outer].
-  void describe_operand(Matrix& matrix, bool inner_first, std::int64_t outer) {
-    inner_first ? describe(matrix, product.in, product.inner, outer, product.batch)
-                : describe(matrix, product.in, outer, product.inner, product.batch);
+  void describe_operand(Matrix& matrix, cudaDataType_t dtype, bool inner_first, std::int64_t outer) {
+    inner_first ? describe(matrix, dtype, product.inner, outer, product.batch)
+                : describe(matrix, dtype, outer, product.inner, product.batch);
   }
 
   /// The heuristic reads the alignment from pointers, before there are any.
   static void* example_pointer() { return reinterpret_cast<void*>(std::uintptr_t{operand_alignment}); }
 
-  void bind(void* bias, void* extra) {
-    if (has_bias(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    if (has_extra(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, extra);
+  void bind(const Operands& operands) {
+    if (has_bias(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, operands.bias);
+    if (has_extra(product.epilogue)) set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, operands.extra);
+    if (!is_fp8()) return;
+    set(operation, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, operands.right_scale);
+    set(operation, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, operands.left_scale);
   }
 
   /// Alignment of every matrix of an operand, in bytes; the matrices of a batch, and slices, are contiguous.
-  std::uint32_t compute_alignment(std::int64_t elements, DType dtype) const {
+  std::uint32_t compute_alignment(std::int64_t elements, std::size_t element_bytes) const {
     if (product.batch == 1 && !product.is_slice) return operand_alignment;
-    const std::int64_t bytes = elements * static_cast<std::int64_t>(element_size(dtype));
+    const std::int64_t bytes = elements * static_cast<std::int64_t>(element_bytes);
     return std::min<std::uint32_t>(operand_alignment, static_cast<std::uint32_t>(bytes & -bytes));
   }
 
@@ -182,11 +197,11 @@ struct Gemm::Parts {
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{workspace_limit});
     // Parts of a sum are combined in f32, in a fixed order.
     set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
-    const std::uint32_t out = compute_alignment(product.rows * product.columns, product.out);
+    const std::uint32_t out = compute_alignment(product.rows * product.columns, element_size(product.out));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-        compute_alignment(product.columns * product.inner, product.in));
+        compute_alignment(product.columns * product.inner, operand_bytes()));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        compute_alignment(product.rows * product.inner, product.in));
+        compute_alignment(product.rows * product.inner, operand_bytes()));
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, out);
     set(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, out);
     std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(count));
@@ -228,17 +243,20 @@ struct Gemm::Parts {
   }
 
   cublasLtMatmulHeuristicResult_t fastest(const std::vector<cublasLtMatmulHeuristicResult_t>& results) {
-    const auto bytes = [&](std::int64_t elements, DType dtype) {
-      return static_cast<std::size_t>(elements * product.batch) * element_size(dtype);
+    const auto allocate = [&](std::int64_t elements, std::size_t element_bytes, DType values) {
+      return ScratchMemory(device, static_cast<std::size_t>(elements * product.batch) * element_bytes, values);
     };
-    const ScratchMemory left(device, bytes(product.rows * product.inner, product.in), product.in);
-    const ScratchMemory right(device, bytes(product.columns * product.inner, product.in), product.in);
-    const ScratchMemory out(device, bytes(product.rows * product.columns, product.out), product.out);
-    const ScratchMemory bias(device, bytes(std::max(product.rows, product.columns), product.out), product.out);
-    const ScratchMemory extra(device, bytes(product.rows * product.columns, product.out), product.out);
+    const std::size_t out_bytes = element_size(product.out);
+    const auto left = allocate(product.rows * product.inner, operand_bytes(), product.in);
+    const auto right = allocate(product.columns * product.inner, operand_bytes(), product.in);
+    const auto out = allocate(product.rows * product.columns, out_bytes, product.out);
+    const auto bias = allocate(std::max(product.rows, product.columns), out_bytes, product.out);
+    const auto extra = allocate(product.rows * product.columns, out_bytes, product.out);
+    const ScratchMemory scale(device, sizeof(float), DType::f32);
     const ScratchMemory workspace(device, workspace_limit, DType::u8);
-    const Operands operands{left.data(), right.data(), out.data(), bias.data(), extra.data()};
-    bind(operands.bias, operands.extra);
+    auto* const factor = static_cast<const float*>(scale.data());
+    const Operands operands{left.data(), right.data(), out.data(), bias.data(), extra.data(), factor, factor};
+    bind(operands);
     std::vector<KernelLaunch> launches;
     for (const auto& result : results) {
       launches.push_back([&] { CUBLAS_CHECK(launch(operands, result.algo, workspace.data(), workspace_limit)); });
@@ -268,11 +286,11 @@ struct Gemm::Parts {
   }
 
   std::string problem(const KernelContext& context) const {
-    return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}{}>{} epilogue={} tf32={}", describe_problem(context),
+    return fmt::format("{} cublaslt {} {}x{}x{} {}{} x{} {}{}>{} epilogue={} tf32={}{}", describe_problem(context),
                        cublasLtGetVersion(), product.rows, product.columns, product.inner,
                        product.left_transposed ? 't' : 'n', product.right_transposed ? 't' : 'n', product.batch,
                        to_string(product.in), product.adds ? "+" : "", to_string(product.out),
-                       static_cast<int>(product.epilogue), context.options.tf32);
+                       static_cast<int>(product.epilogue), context.options.tf32, is_fp8() ? " fp8" : "");
   }
 
   /// False when there is no algorithm.
@@ -308,10 +326,12 @@ std::unique_ptr<Gemm> Gemm::make_plain(const KernelContext& context, Device& dev
 
 std::size_t Gemm::workspace_bytes() const { return parts_->workspace_bytes; }
 
-std::string Gemm::implementation() const { return describe_algorithm(parts_->algorithm); }
+std::string Gemm::implementation() const {
+  return (parts_->is_fp8() ? "fp8 " : "") + describe_algorithm(parts_->algorithm);
+}
 
 void Gemm::run(const Operands& operands, void* workspace) {
-  parts_->bind(operands.bias, operands.extra);
+  parts_->bind(operands);
   if (!parts_->has_run) return parts_->launch_first(operands, workspace);
   CUBLAS_CHECK(parts_->launch(operands, parts_->algorithm, workspace, parts_->workspace_bytes));
 }

@@ -19,6 +19,9 @@ enum class Epilogue {
   gelu_tanh_grad_sums  // the same; bias[columns] receives the sums of out over its rows
 };
 
+/// An operand in 8 bits: e4m3 has 3 bits of mantissa and reaches 448, e5m2 has 2 and reaches 57,344.
+enum class Fp8 { none, e4m3, e5m2 };
+
 /// Row-major dense matrices in batches: out[rows,columns] = factor left right, summed in f32.
 struct MatrixProduct {
   std::int64_t rows = 0;
@@ -26,8 +29,10 @@ struct MatrixProduct {
   std::int64_t inner = 0;
   bool left_transposed = false;   // left is stored as [inner,rows] instead of [rows,inner]
   bool right_transposed = false;  // right is stored as [columns,inner] instead of [inner,columns]
-  DType in = DType::f32;          // of left and right
-  DType out = DType::f32;         // of out, bias and extra
+  DType in = DType::f32;          // of left and right, unless they are in FP8
+  Fp8 left_fp8 = Fp8::none;       // both or neither
+  Fp8 right_fp8 = Fp8::none;
+  DType out = DType::f32;  // of out, bias and extra
   std::int64_t batch = 1;
   bool is_slice = false;  // operands lie one behind the other like those of a batch, but are multiplied in turn
   float factor = 1;
@@ -46,15 +51,17 @@ class Gemm {
   ~Gemm();
 
   std::size_t workspace_bytes() const;
-  /// "cublaslt:algo66 tile20 stages36"
+  /// "cublaslt:algo66 tile20 stages36", after "fp8 " where the operands are
   std::string implementation() const;
 
   struct Operands {
-    const void* left;
-    const void* right;
-    void* out;
+    const void* left = nullptr;
+    const void* right = nullptr;
+    void* out = nullptr;
     void* bias = nullptr;
-    void* extra = nullptr;  // [rows,columns]
+    void* extra = nullptr;              // [rows,columns]
+    const float* left_scale = nullptr;  // factors of operands in FP8, on the device
+    const float* right_scale = nullptr;
   };
   void run(const Operands& operands, void* workspace);
 

@@ -4,13 +4,16 @@
 #include "core/ops/text/attention.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 namespace ptrain {
 namespace {
 
 // Fractions of a data sheet's rates that kernels reach; on an H100 (results/h100-sxm-80gb) own kernels reached 0.66 to
 // 0.8 of its bandwidth, products of 16 bits 0.6 to 0.75, attention of 128 tokens 0.3 of the bandwidth, in which the
-// step of ResNet-50 was as predicted. Attention's share of long sequences' arithmetic is assumed.
+// step of ResNet-50 was as predicted. Attention's share of long sequences' arithmetic is assumed, and products' share
+// in FP8 that of 16 bits.
 constexpr double bandwidth_share = 0.75;
 constexpr double attention_bandwidth_share = 0.32;
 constexpr double convolution_share = 0.38;
@@ -20,10 +23,10 @@ constexpr double vector_share = 0.5;  // of fp32, for ops that are not products
 constexpr double launch_seconds = 2e-6;
 
 /// FLOP/s of an op.
-double attained_flops(std::string_view type, DType dtype, const GpuRates& rates, bool tf32) {
-  if (type.find("conv2d") != type.npos) return convolution_share * rates.flops(dtype, tf32);
-  if (type.starts_with("linear")) return product_share * rates.flops(dtype, tf32);
-  if (type.starts_with("attention")) return attention_share * rates.flops(dtype, tf32);
+double attained_flops(std::string_view type, DType dtype, const GpuRates& rates, const KernelOptions& kernels) {
+  if (type.find("conv2d") != type.npos) return convolution_share * rates.flops(dtype, kernels.tf32);
+  if (type.starts_with("linear")) return product_share * rates.flops(dtype, kernels.tf32);
+  if (type.starts_with("attention")) return attention_share * rates.flops(dtype, kernels.tf32);
   return vector_share * rates.fp32;
 }
 
@@ -60,19 +63,35 @@ double pass_bytes(const NodeProblem& problem) {
   return is_low_precision(dy.dtype) ? bytes(dy) : 0;
 }
 
-double estimate_seconds(std::span<const NodeProblem> problems, const GpuRates& rates, bool tf32) {
+/// Bytes of the passes that round a product's operands to FP8: their largest value, and the rounding itself. Absent
+/// where it has none.
+std::optional<double> fp8_pass_bytes(const NodeProblem& problem) {
+  const std::string_view type = problem.op->type();
+  if (type != "linear" && type != "linear_grad_input" && type != "linear_grad_weight") return std::nullopt;
+  double bytes = 0;
+  for (const TensorDesc& operand : std::span(problem.inputs).first(2)) {
+    constexpr std::int64_t multiple = 16;
+    const std::int64_t width = operand.shape[-1];
+    if (width % multiple != 0 || operand.count() / width % multiple != 0) return std::nullopt;
+    bytes += 2 * static_cast<double>(operand.bytes()) + static_cast<double>(operand.count());
+  }
+  return is_low_precision(problem.inputs[0].dtype) ? std::optional(bytes) : std::nullopt;
+}
+
+double estimate_seconds(std::span<const NodeProblem> problems, const GpuRates& rates, const KernelOptions& kernels) {
   double seconds = 0;
-  for (const NodeProblem& problem : problems) seconds += estimate_node_time(problem, rates, tf32).seconds;
+  for (const NodeProblem& problem : problems) seconds += estimate_node_time(problem, rates, kernels).seconds;
   return seconds;
 }
 
 /// The CUDA backend has fused convolutions only in fp16.
-FusionPolicy fuse_where_predicted_faster(const GpuRates& rates, bool tf32) {
+FusionPolicy fuse_where_predicted_faster(const GpuRates& rates, const KernelOptions& kernels) {
   return [=](const FusionChoice& choice) {
     const bool is_fp16 = std::all_of(choice.fused.begin(), choice.fused.end(), [](const NodeProblem& problem) {
       return problem.op->type().find("conv2d") == std::string_view::npos || problem.inputs[0].dtype == DType::f16;
     });
-    return is_fp16 && estimate_seconds(choice.fused, rates, tf32) < estimate_seconds(choice.separate, rates, tf32);
+    return is_fp16 &&
+           estimate_seconds(choice.fused, rates, kernels) < estimate_seconds(choice.separate, rates, kernels);
   };
 }
 
@@ -90,7 +109,7 @@ std::string_view to_string(Bound bound) {
   throw std::logic_error("internal error: a bound without a name");
 }
 
-NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, bool tf32) {
+NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, const KernelOptions& kernels) {
   NodeEstimate prediction;
   prediction.type = problem.op->type();
   prediction.cost = problem.op->cost(problem.inputs, problem.outputs);
@@ -98,9 +117,14 @@ NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rate
   const DType dtype = problem.inputs.empty() ? DType::f32 : problem.inputs[0].dtype;
   const double share = prediction.type.starts_with("attention") ? attention_bandwidth_share : bandwidth_share;
   const double memory = prediction.cost.bytes / (share * rates.bandwidth);
-  const double arithmetic = prediction.cost.flops / attained_flops(prediction.type, dtype, rates, tf32);
+  const double arithmetic = prediction.cost.flops / attained_flops(prediction.type, dtype, rates, kernels);
   prediction.seconds = std::max({memory, arithmetic, launch_seconds});
   if (prediction.seconds == arithmetic) prediction.bound = Bound::arithmetic;
+  const std::optional<double> rounded = kernels.fp8 && rates.fp8 > 0 ? fp8_pass_bytes(problem) : std::nullopt;
+  if (rounded) {
+    const double product = std::max(memory, prediction.cost.flops / (product_share * rates.fp8));
+    prediction.seconds = std::min(prediction.seconds, product + *rounded / (bandwidth_share * rates.bandwidth));
+  }
   if (prediction.seconds == launch_seconds) prediction.bound = Bound::launch;
   prediction.seconds += pass_bytes(problem) / (bandwidth_share * rates.bandwidth);
   return prediction;
@@ -108,13 +132,13 @@ NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rate
 
 StepEstimate estimate_step_time(StepOptions options, std::int64_t rows, const Model& model, const GpuRates& rates) {
   PipelineOptions& passes = options.passes;
-  const bool tf32 = options.plan.kernels.tf32;
-  if (passes.fusion == Fusion::full) passes.choose_fusion = fuse_where_predicted_faster(rates, tf32);
+  const KernelOptions& kernels = options.plan.kernels;
+  if (passes.fusion == Fusion::full) passes.choose_fusion = fuse_where_predicted_faster(rates, kernels);
   const Graph graph = build_step(model, options, rows);
   StepEstimate step;
   for (const Node& node : graph.nodes()) {
     NodeEstimate prediction =
-        estimate_node_time({node.op, graph.input_descs(node), graph.output_descs(node)}, rates, tf32);
+        estimate_node_time({node.op, graph.input_descs(node), graph.output_descs(node)}, rates, kernels);
     const bool once = node.phase == Pass::exchange || node.phase == Pass::update;
     const double runs = once ? 1 : static_cast<double>(passes.accumulate_steps);
     prediction.name = node.name;

@@ -31,7 +31,7 @@ struct StepEstimate {
 };
 
 /// Estimates one run of `problem` on a GPU of these rates.
-NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, bool tf32);
+NodeEstimate estimate_node_time(const NodeProblem& problem, const GpuRates& rates, const KernelOptions& kernels);
 
 /// Estimates a step of batches of `rows` samples on one GPU. Norms are fused into convolutions (`fusion: full`) in fp16
 /// if that is predicted to be faster.
