@@ -20,6 +20,24 @@ double count_bytes(const Graph& graph, const Node& start) {
   return static_cast<double>(graph.desc(start.inputs[0]).bytes());
 }
 
+double count_updated_bytes(const Graph& graph) {
+  double bytes = 0;
+  for (const Node& node : graph.nodes()) {
+    const std::string_view type = node.op->type();
+    const bool exchanges = type.ends_with("_start") || type.ends_with("_wait");
+    if (node.phase != Pass::update || exchanges) continue;
+    bytes += node.op->cost(graph.input_descs(node), graph.output_descs(node)).bytes;
+  }
+  return bytes;
+}
+
+/// What of a whole update is left to one of the ranks that divide it.
+double find_updated_share(StepOptions options, std::int64_t rows, const Model& model, const Graph& divided) {
+  if (!options.passes.distribution || !options.passes.distribution->shard) return 1;
+  options.passes.distribution->shard.reset();
+  return count_updated_bytes(divided) / count_updated_bytes(build_step(model, options, rows));
+}
+
 }  // namespace
 
 StepTimes reported_step_times(const nlohmann::json& report) {
@@ -44,10 +62,10 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
     total += weight(node);
     if (node.phase == Pass::update) update += weight(node);
   }
-  const double step = times.mean;
+  const double whole_update = times.mean * update / total;
   MeasuredStep measured;
-  measured.update_seconds = step * update / total;
-  measured.compute_seconds = step - measured.update_seconds;
+  measured.update_seconds = whole_update * find_updated_share(options, rows, model, graph);
+  measured.compute_seconds = times.mean - whole_update;
   measured.stdev_seconds = times.stdev;
   const int micro_batches = options.passes.accumulate_steps;
   for (int micro = 0; micro < micro_batches; ++micro) {

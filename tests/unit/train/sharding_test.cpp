@@ -282,6 +282,22 @@ TEST(Sharding, OfSumsExchangesEveryMicroBatch) {
   EXPECT_NEAR(exchanged(Sharding::gradients), whole / 2 * (3 + 1), 0.01 * whole) << "and parameters once";
 }
 
+TEST(Sharding, APredictedUpdateTakesARanksShareOfItsTime) {
+  Config config = on_ranks(bert_config());
+  const auto model = small_model(config, open_dataset(data_settings(config), Split::train)->info());
+  const auto divided = [&](Sharding shard, int ranks) {
+    config.dist.shard = shard;
+    const StepOptions options = step_options(config, *model, DType::bf16, ranks);
+    const std::string other = build_step(*model, options, config.data.batch_size).nodes().front().name;
+    return divide_step(options, config.data.batch_size, *model, {3, 0, {{"optimizer", 1.0}, {other, 2.0}}});
+  };
+  EXPECT_DOUBLE_EQ(divided(Sharding::none, 4).update_seconds, 1);
+  for (const int ranks : {2, 4}) {
+    EXPECT_NEAR(divided(Sharding::optimizer, ranks).update_seconds, 1.0 / ranks, 0.02);
+    EXPECT_DOUBLE_EQ(divided(Sharding::optimizer, ranks).compute_seconds, 2);
+  }
+}
+
 TEST(Sharding, AShareOfTheOptimizerStateIsPlanned) {
   const auto backend = make_test_backend();
   Config config = on_ranks(bert_config());
