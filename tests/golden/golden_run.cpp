@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/data/boxes/annotated_images.h"
+#include "core/data/boxes/text_boxes.h"
 #include "core/data/image/framing.h"
 #include "core/data/tensor_names.h"
 #include "core/io/safetensors.h"
@@ -364,6 +365,15 @@ Graph forward_graph(const Golden& golden, const Bucket& bucket, Mode mode) {
 
 namespace {
 
+/// Where images have text, and the thresholds that find it.
+void add_text_maps(Batch& batch, int step, const GoldenStep& form) {
+  constexpr std::array<float, 8> texts{1, 1, -1};
+  constexpr std::array<float, 4> thresholds{-1, 0.375F, 0.5F, 0.625F};
+  const Shape size{form.size, form.size};
+  batch.add(tensor_names::text_map, size, maps("text_map", step, form.batch, form.size, texts));
+  batch.add(tensor_names::threshold_map, size, maps("threshold_map", step, form.batch, form.size, thresholds));
+}
+
 /// The objects of images that fill the model's input.
 void add_objects(Batch& batch, int step, const GoldenStep& form, int classes) {
   const auto all = objects(step, form.batch, form.size, classes);
@@ -458,6 +468,7 @@ Batch GoldenRun::batch(int step) const {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
     batch.add(tensor_names::characters, {most_characters}, characters(step, form.batch, golden_.classes));
+    if (golden_.model->name().starts_with("dbnet")) add_text_maps(batch, step, form);
     if (testing::get_task(*golden_.model)->predicts_objects()) add_objects(batch, step, form, golden_.classes);
   }
   testing::get_task(*golden_.model)->collate(batch);

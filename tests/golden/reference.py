@@ -54,6 +54,10 @@ class Case:
         return self.name.startswith("ppyoloe")
 
     @property
+    def finds_texts(self):
+        return self.name.startswith("dbnet")
+
+    @property
     def reads_texts(self):
         return self.name.startswith(("crnn", "ppocr_rec"))
 
@@ -96,6 +100,7 @@ CASES = {case.name: case for case in (
     Case("maskrcnn_resnet50_c4", 2, 128, 4, {**MOMENTUM, "lr": 1e-6}),
     # Half of the gradients of PyTorch's own fp32 are off by 1.5e-4 or more; a block's alpha is one sum, whose terms nearly cancel.
     Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}, tolerance=0.005),
+    Case("dbnet_resnet18", 2, 64, 2, {**MOMENTUM, "lr": 1e-4}),
     Case("crnn_tiny", 4, 64, 11, {**ADAMW, "lr": 1e-3}),
     Case("ppocr_rec_tiny", 4, 96, 11, {**ADAMW, "lr": 1e-3}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -244,7 +249,17 @@ def image_batches(case):
         masks.append(classes.reshape(count, blocks, blocks).repeat(8, axis=1).repeat(8, axis=2))
     return {"masks" if case.pixels else "labels": masks if case.pixels else labels, "images": images,
             **({"objects": object_batches(case)} if case.detects else {}),
+            **({"text_map": map_batches(case, "text_map", (1, 1, -1, 0, 0, 0, 0, 0)),
+                "threshold_map": map_batches(case, "threshold_map", (-1, 0.375, 0.5, 0.625))} if case.finds_texts else {}),
             **({"characters": character_batches(case)} if case.reads_texts else {})}
+
+
+def map_batches(case, name, values):
+    """Maps of 8x8 px blocks that each have one of `values`."""
+    blocks = case.size // 8
+    steps = [get_step(name, step, case.batch * blocks * blocks) % np.uint64(len(values)) for step in range(STEPS)]
+    return [np.array(values, np.float32)[drawn.astype(np.int64)].reshape(case.batch, blocks, blocks).repeat(8, 1).repeat(8, 2)
+            for drawn in steps]
 
 
 def character_batches(case):
@@ -460,6 +475,9 @@ def build(case, dtype):
         import text_network
         model = (text_network.Crnn(case.classes, channels=16, units=64) if case.name.startswith("crnn") else
                  text_network.PpocrRecognizer(case.classes, channels=16, neck_channels=24, heads=4))
+    elif case.finds_texts:
+        import db_network
+        model = db_network.DbNet()
     elif case.aligns:
         import pp_yoloe
         model = pp_yoloe.PpYoloe(case.classes, width=0.25)
@@ -612,6 +630,10 @@ def get_loss(case, model, batch, step, dtype):
         return pp_yoloe.get_loss(predict_aligned(model, batch, step, dtype), batch["objects"][step], case.size)
     if case.detects:
         return get_detection_loss(case, model, batch, step, dtype)
+    if case.finds_texts:
+        import db_network
+        maps = (batch[name][step].to(dtype) for name in ("text_map", "threshold_map"))
+        return db_network.get_loss(*model(normalized(batch["images"][step], dtype)), *maps)
     logits = get_logits(case, model, batch, step, dtype)
     if case.reads_texts:
         import text_network

@@ -92,19 +92,36 @@ std::vector<std::int32_t> labels(int step, int batch, int classes) {
   return values;
 }
 
-std::vector<std::int32_t> masks(int step, int batch, int size, int classes) {
-  const Hash hash("masks");
+namespace {
+
+/// A number below `choices` for each pixel of the images of batch `step`, by 8x8 px blocks.
+std::vector<std::int32_t> draw_blocks(const std::string& name, int step, int batch, int size, std::size_t choices) {
+  const Hash hash(name);
   const int blocks = size / 8;
-  std::vector<std::int32_t> values;
+  std::vector<std::int32_t> drawn;
   for (int n = 0; n < batch; ++n)
     for (int y = 0; y < size; ++y)
       for (int x = 0; x < size; ++x) {
         const int block = ((step * batch + n) * blocks + y / 8) * blocks + x / 8;
-        const auto drawn = static_cast<std::int32_t>(hash(static_cast<std::uint64_t>(block)) %
-                                                     static_cast<std::uint64_t>(classes + 1));
-        values.push_back(drawn == classes ? -1 : drawn);
+        drawn.push_back(static_cast<std::int32_t>(hash(static_cast<std::uint64_t>(block)) % choices));
       }
-  return values;
+  return drawn;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> masks(int step, int batch, int size, int classes) {
+  std::vector<std::int32_t> drawn = draw_blocks("masks", step, batch, size, static_cast<std::size_t>(classes) + 1);
+  std::ranges::replace(drawn, classes, -1);
+  return drawn;
+}
+
+std::vector<float> maps(const std::string& name, int step, int batch, int size, std::span<const float> values) {
+  std::vector<float> map;
+  for (const std::int32_t one : draw_blocks(name, step, batch, size, values.size())) {
+    map.push_back(values[static_cast<std::size_t>(one)]);
+  }
+  return map;
 }
 
 std::vector<std::int32_t> characters(int step, int batch, int classes) {

@@ -47,6 +47,9 @@ std::vector<std::int32_t> labels(int step, int batch, int classes);
 /// masks [batch, size, size] of batch `step`, in 8x8 px blocks: classes, and -1 as often as each.
 std::vector<std::int32_t> masks(int step, int batch, int size, int classes);
 
+/// Maps [batch, size, size] of batch `step`, in 8x8 px blocks with one of `values` each, hashed by `name`.
+std::vector<float> maps(const std::string& name, int step, int batch, int size, std::span<const float> values);
+
 inline constexpr int most_characters = 6;
 /// characters [batch, most_characters] of batch `step`: classes from 1 on, and -1 after each text.
 std::vector<std::int32_t> characters(int step, int batch, int classes);
