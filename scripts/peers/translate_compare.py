@@ -19,17 +19,19 @@ import tempfile
 from compare import ROOT, describe_machine, join
 from decode_compare import measure, print_ratios
 
-PEERS = {"CTranslate2": "ctranslate2_peer.py", "transformers": "marian_peer.py"}
+# One thread beside all of them: on some virtual machines two of CTranslate2's are ten times slower than one.
+PEERS = {"CTranslate2": "ctranslate2_peer.py", "CTranslate2-1-thread": "ctranslate2_peer.py", "transformers": "marian_peer.py"}
 
 
 def make_commands(options, beams, batch):
     """The command of each contestant; a peer's compares its texts if a file of ptrain's is added."""
-    peer = [options.file, "--beams", beams, "--batch", batch, "--threads", options.threads]
+    peer = [options.file, "--beams", beams, "--batch", batch, "--threads"]
     return {
         "ptrain": ["env", f"OMP_NUM_THREADS={options.threads}", options.ptrain, "infer", options.model, options.file,
                    "--beams", beams, "--batch", batch, "--amp", "O0"],
-        **{name: [options.python, ROOT / "scripts/peers" / script, options.model, *peer] for name, script in PEERS.items()
-           if name not in options.without}}
+        **{name: [options.python, ROOT / "scripts/peers" / script, options.model, *peer,
+                  1 if name.endswith("1-thread") else options.threads]
+           for name, script in PEERS.items() if name not in options.without}}
 
 
 def run(command):
