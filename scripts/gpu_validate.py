@@ -353,6 +353,9 @@ class Ladder:
                           level, "--batch", batch, "--scenario", scenario, "--seconds", 0 if self.tiny else 5, "--json")
             if self.tiny:
                 return
+        for fp8 in ("false", "true"):  # wherever sizes allow it: nothing is searched
+            self.bert(f"bert_large_fp8_{fp8}_ops", 60, "large", 384, 64, "amp.level=O1", "amp.dtype=bf16", f"flags.fp8={fp8}",
+                      "flags.cudnn_exhaustive_search=false", "output.per_op=true", steps=60)
         self.test("decoder", 60, "DeviceDecoder*")
         for network in ("mobilenet_v3_large", "efficientnet_b0", "convnext_tiny", "vit_b_16", "retinanet_resnet50_fpn"):
             self.train(f"zoo_{network}", 30, RESNET.replace("resnet50", network), "data.image_size=224", "data.batch_size=64",
