@@ -7,8 +7,9 @@
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/normalization/layer_norm.h"
 #include "core/ops/tensor/binary.h"
-#include "core/ops/tensor/reduce.h"
-#include "core/ops/tensor/unary.h"
+#include "core/ops/tensor/reshape.h"
+
+#include <limits>
 
 namespace ptrain {
 
@@ -52,6 +53,35 @@ ValueId Blocks::layer_norm(const std::string& name, ValueId x, float epsilon, Mo
   const ValueId gamma = parameter(std::move(scale));
   const ValueId beta = parameter(std::move(offset));
   return add(name, std::make_shared<LayerNorm>(epsilon), {x, gamma, beta});
+}
+
+ValueId Blocks::reshape(const std::string& name, ValueId x, Shape to) {
+  return add(name, std::make_shared<Reshape>(std::move(to)), {x});
+}
+
+ValueId Blocks::activate(const std::string& name, Activation function, ValueId x) {
+  return add(name, std::make_shared<ActivationOp>(function), {x});
+}
+
+ValueId Blocks::combine(const std::string& name, BinaryFunction function, ValueId a, ValueId b) {
+  return add(name, std::make_shared<Binary>(function), {a, b});
+}
+
+ValueId Blocks::apply(const std::string& name, UnaryFunction function, ValueId x, PointwiseConstants constants) {
+  return add(name, std::make_shared<Unary>(UnaryAttributes{function, constants}), {x});
+}
+
+ValueId Blocks::reduce(const std::string& name, ReduceKind kind, int axis, ValueId x) {
+  return add(name, std::make_shared<Reduce>(ReduceAttributes{kind, {axis}, KeepDims::yes}), {x});
+}
+
+ValueId Blocks::normalize(const std::string& name, ValueId x) {
+  constexpr float least = 1e-12f;
+  const ValueId squares = apply(name + ".squares", UnaryFunction::square, x);
+  const ValueId sum =
+      apply(name + ".bounded", UnaryFunction::clamp, reduce(name + ".sum", ReduceKind::sum, -1, squares),
+            {least, std::numeric_limits<float>::max()});
+  return combine(name, BinaryFunction::mul, x, apply(name + ".scale", UnaryFunction::rsqrt, sum));
 }
 
 ValueId Blocks::softmax(const std::string& name, ValueId x) {

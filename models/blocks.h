@@ -3,6 +3,10 @@
 #pragma once
 
 #include "core/model/model.h"
+#include "core/ops/activation.h"
+#include "core/ops/math/binary_math.h"
+#include "core/ops/tensor/reduce.h"
+#include "core/ops/tensor/unary.h"
 
 namespace ptrain {
 
@@ -43,6 +47,14 @@ class Blocks {
   ValueId linear(const std::string& name, ValueId x, ModelVariable weight, ModelVariable bias);
   /// Over the last axis, with a scale and an offset per channel.
   ValueId layer_norm(const std::string& name, ValueId x, float epsilon, ModelVariable scale, ModelVariable offset);
+  ValueId reshape(const std::string& name, ValueId x, Shape to);
+  ValueId activate(const std::string& name, Activation function, ValueId x);
+  ValueId combine(const std::string& name, BinaryFunction function, ValueId a, ValueId b);
+  ValueId apply(const std::string& name, UnaryFunction function, ValueId x, PointwiseConstants constants = {});
+  /// Keeps the axis, as 1.
+  ValueId reduce(const std::string& name, ReduceKind kind, int axis, ValueId x);
+  /// To length 1 along the last axis.
+  ValueId normalize(const std::string& name, ValueId x);
   /// Over the last axis.
   ValueId softmax(const std::string& name, ValueId x);
   struct NormVariables {

@@ -5,8 +5,9 @@
 #include "core/data/factory.h"
 #include "core/data/sources.h"
 #include "models/clicks/click_model.h"
-#include "models/gru4rec.h"
 #include "models/lora.h"
+#include "models/sessions/gru4rec.h"
+#include "models/sessions/ssr.h"
 #include "models/text/bert.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
@@ -153,8 +154,9 @@ std::unique_ptr<Model> ppocr_recognizer(const Config& config, const DatasetInfo&
   return make_ppocr_recognizer(spec(config, data));
 }
 
-std::unique_ptr<Model> gru4rec(const Config& config, const DatasetInfo& data) {
-  return make_gru4rec(gru4rec_spec(config, data));
+template <std::unique_ptr<Model> (*make)(const SessionSpec&)>
+std::unique_ptr<Model> session_model(const Config& config, const DatasetInfo& data) {
+  return make(session_spec(config, data));
 }
 
 std::unique_ptr<Model> nextvlad(const Config& config, const DatasetInfo& data) {
@@ -199,11 +201,11 @@ ModelEntry click_entry(ClickForm form, std::vector<std::string> aliases, std::st
           "ptrain"};
 }
 
-ModelEntry gru4rec_entry() {
+ModelEntry session_entry(std::string name, std::string family, std::string weights) {
   const Keys keys{"model.embedding_size", "model.dropout",  "model.vocab_size",
                   "data.max_length",      "data.negatives", "train.loss"};
-  return {"gru4rec", {"GRU4Rec"},   "GRU4Rec",          DataKind::tokens,
-          keys,      {"next_item"}, MainWork::products, "GRU4Rec_PyTorch_Official"};
+  return {std::move(name),    {family},          family, DataKind::tokens, keys, {"next_item"},
+          MainWork::products, std::move(weights)};
 }
 
 ModelEntry video_entry(std::string name, std::string other_name, std::string family, const Keys& keys) {
@@ -409,7 +411,8 @@ const std::vector<Row>& model_rows() {
       {click_entry(ClickForm::ctr_dnn, {}, "CTR-DNN"), click_model<ClickForm::ctr_dnn>},
       {click_entry(ClickForm::deepfm, {"DeepFM"}, "DeepFM"), click_model<ClickForm::deepfm>},
       {click_entry(ClickForm::dlrm_dcnv2, {"DLRM_DCN"}, "DLRM"), click_model<ClickForm::dlrm_dcnv2>},
-      {gru4rec_entry(), gru4rec},
+      {session_entry("gru4rec", "GRU4Rec", "GRU4Rec_PyTorch_Official"), session_model<make_gru4rec>},
+      {session_entry("ssr", "SSR", "ptrain"), session_model<make_ssr>},
       {video_entry("nextvlad", "NeXtVLAD", "NeXtVLAD", norm_keys), nextvlad},
       {video_entry("attention_cluster", "AttentionCluster", "Attention Cluster", {}), attention_cluster},
       {video_entry("attention_lstm", "AttentionLSTM", "Attention LSTM", {}), attention_lstm},

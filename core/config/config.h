@@ -227,6 +227,7 @@ struct TrainConfig {
   double label_smoothing = 0.0;
   ItemLoss loss = ItemLoss::cross_entropy;
   double bpr_regularization = 1.0;  // bpr_max: weight of the squared scores of items that were drawn
+  double hinge_margin = 0.8;        // hinge: how much higher than others' the next item's score is to be
   double logq = 0.0;                // cross entropy with drawn items: share of the correction for how they were drawn
   double mixup = 0.0;               // alpha of Beta(alpha, alpha) for the mixing weights; 0: off
   double cutmix = 0.0;              // likewise, for the area of the pasted rectangle

@@ -56,11 +56,11 @@ struct EnumNames<ChatTemplate> {
 };
 
 /// What is learnt of a session's next item: that it is more probable than the others, or ranks before those that were
-/// drawn (Rendle et al. 2009; Hidasi and Karatzoglou 2018).
-enum class ItemLoss { cross_entropy, bpr, bpr_max };
+/// drawn (Rendle et al. 2009; Hidasi and Karatzoglou 2018), or that its score is higher by a margin (Song et al. 2016).
+enum class ItemLoss { cross_entropy, bpr, bpr_max, hinge };
 template <>
 struct EnumNames<ItemLoss> {
-  static constexpr std::array<std::string_view, 3> names{"cross_entropy", "bpr", "bpr_max"};
+  static constexpr std::array<std::string_view, 4> names{"cross_entropy", "bpr", "bpr_max", "hinge"};
 };
 
 /// Programs that draw a training while it runs (report/event_file.h).

@@ -230,11 +230,15 @@ std::vector<Key> train_keys() {
 std::vector<Key> step_keys() {
   return {
       train_key("label_smoothing", &TrainConfig::label_smoothing, "weight of the uniform label").at_least(0).below(1),
-      train_key("loss", &TrainConfig::loss,
-                "of models that read sessions: cross_entropy; bpr and bpr_max rank the next item before others of the "
-                "batch and data.negatives"),
+      train_key(
+          "loss", &TrainConfig::loss,
+          "of models that read sessions: cross_entropy; bpr, bpr_max and hinge rank the next item before others of "
+          "the batch and data.negatives"),
       train_key("bpr_regularization", &TrainConfig::bpr_regularization,
                 "bpr_max: weight of the squared scores of the other items")
+          .at_least(0),
+      train_key("hinge_margin", &TrainConfig::hinge_margin,
+                "hinge: how much higher than others' the next item's score is to be")
           .at_least(0),
       train_key(
           "logq", &TrainConfig::logq,

@@ -24,6 +24,7 @@ struct TaskOptions {
   bool weighted = false;      // classes have weights
   ItemLoss item_loss = ItemLoss::cross_entropy;
   float bpr_regularization = 0;
+  float hinge_margin = 0;
   float logq = 0;
 };
 

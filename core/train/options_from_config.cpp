@@ -80,6 +80,7 @@ std::unique_ptr<Task> configured_task(const Config& config) {
                                        .weighted = config.data.class_weights.any(),
                                        .item_loss = config.train.loss,
                                        .bpr_regularization = static_cast<float>(config.train.bpr_regularization),
+                                       .hinge_margin = static_cast<float>(config.train.hinge_margin),
                                        .logq = static_cast<float>(config.train.logq)});
 }
 

@@ -3,14 +3,11 @@
 #include "core/base/errors.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/linear.h"
-#include "core/ops/tensor/binary.h"
-#include "core/ops/tensor/reshape.h"
 #include "core/ops/tensor/select.h"
 
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <limits>
 
 namespace ptrain {
 namespace {
@@ -46,26 +43,6 @@ void VideoBlocks::add_inputs(std::int64_t rows) {
 
 Initializer VideoBlocks::start(std::int64_t inputs) { return normal_start(std::sqrt(2 / static_cast<float>(inputs))); }
 
-ValueId VideoBlocks::reshape(const std::string& name, ValueId x, Shape to) {
-  return add(name, std::make_shared<Reshape>(std::move(to)), {x});
-}
-
-ValueId VideoBlocks::activate(const std::string& name, Activation activation, ValueId x) {
-  return add(name, std::make_shared<ActivationOp>(activation), {x});
-}
-
-ValueId VideoBlocks::combine(const std::string& name, BinaryFunction function, ValueId a, ValueId b) {
-  return add(name, std::make_shared<Binary>(function), {a, b});
-}
-
-ValueId VideoBlocks::apply(const std::string& name, UnaryFunction function, ValueId x, PointwiseConstants constants) {
-  return add(name, std::make_shared<Unary>(UnaryAttributes{function, constants}), {x});
-}
-
-ValueId VideoBlocks::reduce(const std::string& name, ReduceKind kind, int axis, ValueId x) {
-  return add(name, std::make_shared<Reduce>(ReduceAttributes{kind, {axis}, KeepDims::yes}), {x});
-}
-
 ValueId VideoBlocks::project(const std::string& name, ValueId x, std::int64_t outputs) {
   const ValueId weight = parameter(matrix(name, channels(x), outputs, start(channels(x))));
   return add(name, std::make_shared<Linear>(), {x, weight});
@@ -81,15 +58,6 @@ ValueId VideoBlocks::exclude_padding(const std::string& name, ValueId x, Shape s
   const auto is_padding = std::make_shared<Compare>(CompareAttributes{Comparison::equal, 0});
   const ValueId padding = add(name + ".padding", is_padding, {reshape(name + ".frames", mask_, std::move(shape))});
   return add(name, std::make_shared<Where>(WhereAttributes{excluded}), {padding, no_value, x});
-}
-
-ValueId VideoBlocks::normalize(const std::string& name, ValueId x) {
-  constexpr float least = 1e-12f;
-  const ValueId squares = apply(name + ".squares", UnaryFunction::square, x);
-  const ValueId sum =
-      apply(name + ".bounded", UnaryFunction::clamp, reduce(name + ".sum", ReduceKind::sum, -1, squares),
-            {least, std::numeric_limits<float>::max()});
-  return combine(name, BinaryFunction::mul, x, apply(name + ".scale", UnaryFunction::rsqrt, sum));
 }
 
 }  // namespace ptrain

@@ -3,10 +3,6 @@
 
 #include "core/config/config.h"
 #include "core/data/dataset.h"
-#include "core/ops/activation.h"
-#include "core/ops/math/binary_math.h"
-#include "core/ops/tensor/reduce.h"
-#include "core/ops/tensor/unary.h"
 #include "models/blocks.h"
 
 #include <array>
@@ -36,20 +32,12 @@ class VideoBlocks : public Blocks {
   /// Adds the features [N,F,C] of pictures and sounds, and the mask [N,F] of their frames, as inputs.
   void add_inputs(std::int64_t rows);
 
-  ValueId reshape(const std::string& name, ValueId x, Shape to);
-  ValueId activate(const std::string& name, Activation activation, ValueId x);
-  ValueId combine(const std::string& name, BinaryFunction function, ValueId a, ValueId b);
-  ValueId apply(const std::string& name, UnaryFunction function, ValueId x, PointwiseConstants constants = {});
-  /// Keeps the axis, as 1.
-  ValueId reduce(const std::string& name, ReduceKind kind, int axis, ValueId x);
   /// A linear layer without bias; its weights start by He et al. 2015.
   ValueId project(const std::string& name, ValueId x, std::int64_t outputs);
   ValueId dense(const std::string& name, ValueId x, std::int64_t outputs);
   /// x with a number for frames that are padding that no softmax or gate lets through; `shape` is that of the mask,
   /// broadcast to x.
   ValueId exclude_padding(const std::string& name, ValueId x, Shape shape);
-  /// To length 1 along the last axis.
-  ValueId normalize(const std::string& name, ValueId x);
   /// He et al. 2015.
   static Initializer start(std::int64_t inputs);
 

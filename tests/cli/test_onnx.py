@@ -184,28 +184,45 @@ class Onnx(trained.TrainedModels, ProgramTest):
                     difference = numpy.abs(found - numpy.array(expected, numpy.float32).reshape(found.shape))
                     self.assertLess(difference.max(), 1e-4 * numpy.abs(found).max())
 
-    def test_sessions(self):
-        """A GRU over sessions of several lengths, against its formula (torch.nn.GRU's)."""
-        self.config.write_text("model: {name: gru4rec, vocab_size: 50}\n"
+    def check_sessions(self, model, score, reset_first):
+        """Sessions of several lengths, against formulas of a GRU's step and, in `score`, of what follows from its states."""
+        self.config.write_text(f"model: {{name: {model}, vocab_size: 50}}\n"
                                "data: {source: synthetic, batch_size: 4, synthetic_samples: 16, max_length: 8, workers: 0}\n"
                                "train: {steps: 4, optimizer: {name: adamw, lr: 0.01}}\neval: {every_epochs: 0}\n")
-        result = self.train("sessions")
+        result = self.train(model)
         self.assertEqual(result.returncode, 0, result.stderr)
-        session = self.exported("images", self.folder / "sessions")
+        session = self.exported("images", self.folder / model)
         file = {name: numpy.frombuffer(values, numpy.float32).reshape(shape) for name, (shape, values)
-                in test_lora.read_tensors(self.folder / "sessions/model.safetensors").items()}
+                in test_lora.read_tensors(self.folder / model / "model.safetensors").items()}
+        prefix = "gru." if reset_first else "G.0."
+        table = file["item_embedding.weight" if reset_first else "Wy.weight"]
         ids, lengths = numpy.random.default_rng(0).integers(0, 50, (3, 8)), (8, 1, 5)
         mask = numpy.array([[step < length for step in range(8)] for length in lengths], numpy.int64)
         (scores,) = session.run(["logits"], {"input_ids": ids, "attention_mask": mask})
         for row, length in enumerate(lengths):
-            state = numpy.zeros(file["G.0.weight_hh"].shape[1], numpy.float32)
+            states = [numpy.zeros(file[prefix + "weight_hh"].shape[1], numpy.float32)]
             for one in ids[row, :length]:
-                reset, update, new = numpy.split(file["G.0.weight_ih"] @ file["Wy.weight"][one] + file["G.0.bias_ih"], 3)
-                own_reset, own_update, own_new = numpy.split(file["G.0.weight_hh"] @ state + file["G.0.bias_hh"], 3)
-                reset, update = 1 / (1 + numpy.exp(-reset - own_reset)), 1 / (1 + numpy.exp(-update - own_update))
-                state = (1 - update) * numpy.tanh(new + reset * own_new) + update * state
-            expected = file["Wy.weight"] @ state + file["By.weight"][:, 0]
-            self.assertLess(numpy.abs(scores[row] - expected).max(), 1e-5, f"of {length} items")
+                state = states[-1]
+                reset, update, new = numpy.split(file[prefix + "weight_ih"] @ table[one] + file[prefix + "bias_ih"], 3)
+                weights = numpy.split(file[prefix + "weight_hh"], 3)
+                offsets = numpy.split(file[prefix + "bias_hh"], 3) if not reset_first else (0, 0, 0)
+                reset, update = (1 / (1 + numpy.exp(-gate - weights[i] @ state - offsets[i]))
+                                 for i, gate in enumerate((reset, update)))
+                own = weights[2] @ (reset * state) if reset_first else reset * (weights[2] @ state + offsets[2])
+                states.append((1 - update) * numpy.tanh(new + own) + update * state)
+            self.assertLess(numpy.abs(scores[row] - score(file, states[1:])).max(), 1e-5, f"of {length} items")
+
+    def test_sessions(self):
+        """torch.nn.GRU's steps."""
+        self.check_sessions("gru4rec", lambda file, states: file["Wy.weight"] @ states[-1] + file["By.weight"][:, 0], False)
+
+    def test_sessions_and_items_in_one_space(self):
+        """The steps of a GRU that resets first."""
+        def score(file, states):
+            user = file["user_fc.weight"] @ numpy.max(states, axis=0) + file["user_fc.bias"]
+            items = file["item_embedding.weight"] @ file["item_fc.weight"].T + file["item_fc.bias"]
+            return items @ user / numpy.linalg.norm(user) / numpy.linalg.norm(items, axis=1)
+        self.check_sessions("ssr", score, True)
 
     def check_images(self, folder, session, enlarged=1, **limits):
         paths, pixels = [], []

@@ -12,9 +12,10 @@
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/detection/detection_metrics.h"
-#include "models/gru4rec.h"
 #include "models/lora.h"
 #include "models/model_registry.h"
+#include "models/sessions/gru4rec.h"
+#include "models/sessions/ssr.h"
 #include "models/text/gpt2.h"
 #include "models/text/llama.h"
 #include "models/text/transformer.h"
@@ -81,8 +82,8 @@ Gpt2Spec get_gpt2_spec(const nlohmann::json& json) {
   return spec;
 }
 
-Gru4RecSpec get_gru4rec_spec(const nlohmann::json& json) {
-  Gru4RecSpec spec;
+SessionSpec get_session_spec(const nlohmann::json& json) {
+  SessionSpec spec;
   spec.items = json.at("bert").at("vocab_size");
   spec.units = json.at("bert").at("hidden");
   spec.max_length = json.at("size");
@@ -219,7 +220,8 @@ std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
   }
   if (network == "transformer") return make_transformer(get_transformer_spec(json));
   if (network == "gpt2") return make_gpt2(get_gpt2_spec(json));
-  if (network == "gru4rec") return make_gru4rec(get_gru4rec_spec(json));
+  if (network == "gru4rec") return make_gru4rec(get_session_spec(json));
+  if (network == "ssr") return make_ssr(get_session_spec(json));
   if (const auto form = choice_from_name<LlamaForm>(network)) {
     return make_llama(get_llama_spec(*form, json, padding));
   }

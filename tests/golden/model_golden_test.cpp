@@ -186,11 +186,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"wide_deep_mean", Fusion::off}, Case{"dlrm_dcnv2_bags", Fusion::full}, Case{"nextvlad", Fusion::full},
         Case{"nextvlad", Fusion::off}, Case{"attention_cluster", Fusion::full}, Case{"attention_cluster", Fusion::off},
         Case{"attention_lstm", Fusion::full}, Case{"attention_lstm", Fusion::off}, Case{"gru4rec", Fusion::full},
-        Case{"gru4rec", Fusion::off}, Case{"gpt2", Fusion::full}, Case{"gpt2", Fusion::off},
-        Case{"llama", Fusion::full}, Case{"llama", Fusion::off}, Case{"transformer", Fusion::full},
-        Case{"transformer", Fusion::off}, Case{"qwen2", Fusion::full}, Case{"qwen3", Fusion::full},
-        Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full}, Case{"llama_lora", Fusion::off},
-        Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}),
+        Case{"gru4rec", Fusion::off}, Case{"ssr", Fusion::full}, Case{"ssr", Fusion::off}, Case{"gpt2", Fusion::full},
+        Case{"gpt2", Fusion::off}, Case{"llama", Fusion::full}, Case{"llama", Fusion::off},
+        Case{"transformer", Fusion::full}, Case{"transformer", Fusion::off}, Case{"qwen2", Fusion::full},
+        Case{"qwen3", Fusion::full}, Case{"qwen3", Fusion::off}, Case{"llama_lora", Fusion::full},
+        Case{"llama_lora", Fusion::off}, Case{"gpt2_lora", Fusion::full}, Case{"bert_base", Fusion::full}),
     testing::case_name);
 
 }  // namespace

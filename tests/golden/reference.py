@@ -135,7 +135,7 @@ CASES = {case.name: case for case in (
                                            "max_positions": 24}),
     Case("minilm", 8, 64, 2, ADAMW, {"layers": 6, "hidden": 384, "heads": 12, "intermediate": 1536,
                                      "vocab_size": 30522, "max_positions": 512}),
-    Case("gru4rec", 4, 16, 1, {**ADAMW, "lr": 1e-3}, {"hidden": 24, "vocab_size": 211}),
+    *(Case(name, 4, 16, 1, {**ADAMW, "lr": 1e-3}, {"hidden": 24, "vocab_size": 211}) for name in ("gru4rec", "ssr")),
     *(Case(name, 16, 1, 2, {**ADAMW, "lr": lr, "weight_decay": 0.0},
            clicks={"numbers": 13, "categories": 26, "hash_buckets": 1000, "embedding_size": width})
       for name, lr, width in (("wide_deep", 0.01, 9), ("ctr_dnn", 0.01, 10), ("deepfm", 0.01, 9), ("dlrm_dcnv2", 0.001, 8))),
@@ -153,7 +153,8 @@ CASES = {case.name: case for case in (
 
 
 LLAMAS = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3"}
-WITH_LENGTHS = {*LLAMAS, "gru4rec"}  # of whose sequences each token's next one is learnt; GPT-2's blocks have none
+SESSIONS = {"gru4rec": "Gru4Rec", "ssr": "Ssr"}  # classes of session_network.py
+WITH_LENGTHS = {*LLAMAS, *SESSIONS}  # of whose sequences each token's next one is learnt; GPT-2's blocks have none
 END = 0  # the token after a text, and before its translation
 SINUSOIDS = "embed_positions.weight"  # of the Transformer, which are no parameters
 TOKEN_TYPES = {"ernie": 4, "roberta": 1}
@@ -346,9 +347,9 @@ def batches(case):
 
 def text_model(case):
     sizes = case.bert
-    if case.network == "gru4rec":
+    if case.network in SESSIONS:
         import session_network
-        return session_network.Gru4Rec(sizes["vocab_size"], sizes["hidden"])
+        return getattr(session_network, SESSIONS[case.network])(sizes["vocab_size"], sizes["hidden"])
     import transformers
     if case.network == "gpt2":
         return transformers.GPT2LMHeadModel(transformers.GPT2Config(
@@ -527,7 +528,7 @@ def get_logits(case, model, batch, step, dtype):
         return model(*(batch[name][step].to(dtype) for name in ("rgb", "audio", "mask")))
     if case.network == "gpt2":  # blocks have no padding
         return model(input_ids=batch["input_ids"][step].long()).logits
-    if case.network == "gru4rec":
+    if case.network in SESSIONS:
         return model(batch["input_ids"][step].long())
     if case.network == "transformer":
         mask = torch.arange(case.size)[None, :] < batch["lengths"][step][:, None]

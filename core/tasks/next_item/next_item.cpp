@@ -36,6 +36,22 @@ class ItemLosses {
     counted_ = build_.replace_where(is_padding, 0, counts);
   }
 
+  /// That loss, f32 [].
+  ValueId add(ItemLoss loss) {
+    switch (loss) {
+      case ItemLoss::bpr:
+        return bpr();
+      case ItemLoss::bpr_max:
+        return bpr_max();
+      case ItemLoss::hinge:
+        return hinge();
+      case ItemLoss::cross_entropy:
+        break;
+    }
+    return cross_entropy();
+  }
+
+ private:
   /// Softmax cross entropy of the next item and the candidates that are others.
   ValueId cross_entropy() {
     const ValueId first =
@@ -46,10 +62,12 @@ class ItemLosses {
   }
 
   /// The mean of -log sigmoid(positive - negative).
-  ValueId bpr() {
-    const ValueId terms = build_.combine(BinaryFunction::mul, counted_, count_against());
-    const ValueId number = at_least(build_.reduce_rows(ReduceKind::sum, counted_), 1);
-    return mean(build_.combine(BinaryFunction::div, build_.reduce_rows(ReduceKind::sum, terms), number));
+  ValueId bpr() { return mean_over_others(count_against()); }
+
+  /// The mean of what the positive lacks to be higher than the negative by the margin.
+  ValueId hinge() {
+    const ValueId difference = build_.combine(BinaryFunction::sub, negatives_, positive_);
+    return mean_over_others(at_least(build_.apply(UnaryFunction::affine, difference, {1, options_.hinge_margin}), 0));
   }
 
   /// -log of the mean of sigmoid(positive - negative), and the mean of the squared negatives, both weighted by the
@@ -69,7 +87,6 @@ class ItemLosses {
                                build_.apply(UnaryFunction::affine, squares, {options_.bpr_regularization, 0})));
   }
 
- private:
   static constexpr float least = 1e-24f;
 
   /// Scores less the logarithms of how often candidates are among a batch's.
@@ -94,6 +111,11 @@ class ItemLosses {
   ValueId at_least(ValueId x, float bound) {
     return build_.apply(UnaryFunction::clamp, x, {bound, std::numeric_limits<float>::max()});
   }
+  /// The mean of terms [R,C] of the candidates that are others.
+  ValueId mean_over_others(ValueId terms) {
+    const ValueId sum = weigh(counted_, terms), number = at_least(build_.reduce_rows(ReduceKind::sum, counted_), 1);
+    return mean(build_.combine(BinaryFunction::div, sum, number));
+  }
   /// Over the rows [R,1] that have a next item.
   ValueId mean(ValueId terms) {
     const ValueId weights = build_.weigh(next_, 0, 1);
@@ -112,10 +134,7 @@ std::vector<Loss> NextItem::add_losses(Graph& graph, Mode mode) const {
   if (mode != Mode::training || candidates == no_value) return LanguageModel::add_losses(graph, mode);
   const TaskOptions chosen = options(mode);
   ItemLosses losses(graph, candidates, chosen);
-  const ValueId loss = chosen.item_loss == ItemLoss::bpr       ? losses.bpr()
-                       : chosen.item_loss == ItemLoss::bpr_max ? losses.bpr_max()
-                                                               : losses.cross_entropy();
-  return {{std::string(enum_name(chosen.item_loss)), loss}};
+  return {{std::string(enum_name(chosen.item_loss)), losses.add(chosen.item_loss)}};
 }
 
 void NextItem::collate(Batch& batch) const {

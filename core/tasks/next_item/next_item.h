@@ -11,7 +11,8 @@ class NextItem final : public LanguageModel {
 
   std::string_view name() const override { return "next_item"; }
   /// In training with candidates, of which logits [N, S, C] are: that the next item is the most probable one of them
-  /// and itself, by cross entropy; or ranks before them, by BPR's mean over them or BPR-max (GRU4Rec's).
+  /// and itself, by cross entropy; or ranks before them, by BPR's mean over them, BPR-max (GRU4Rec's), or by a margin
+  /// (SSR's hinge).
   std::vector<Loss> add_losses(Graph& graph, Mode mode) const override;
   /// Adds where each next item is among the candidates, where there are some.
   void collate(Batch& batch) const override;

@@ -1,4 +1,4 @@
-"""Session logs: GRU4Rec learns made-up sessions of known order, what it reports, and what is refused in one line."""
+"""Session logs: GRU4Rec and SSR learn made-up sessions of known order, what it reports, and what is refused in one line."""
 import random
 import unittest
 
@@ -54,7 +54,8 @@ class Sessions(ProgramTest):
 
     def test_their_order_is_learned_from_some_items_too(self):
         for name, *settings in (("drawn", "data.negatives=8", "train.logq=1"), ("bpr", "train.loss=bpr", "data.negatives=8"),
-                                ("bpr_max", "train.loss=bpr_max", "train.bpr_regularization=0.1")):
+                                ("bpr_max", "train.loss=bpr_max", "train.bpr_regularization=0.1"),
+                                ("ssr", "model.name=ssr", "train.loss=hinge", "data.negatives=8", "data.negative_power=0")):
             with self.subTest(name):
                 trained = self.train(name, *(word for one in settings for word in ("-o", one)))
                 self.assertEqual(trained.returncode, 0, trained.stderr)
@@ -76,7 +77,8 @@ class Sessions(ProgramTest):
         self.assert_one_line_error(self.train("fields"), 1, "train.csv:3: expected 2 fields")
         for override, key in (("data.train_file=", "data.train_file"), ("model.classes=3", "model.classes"),
                               ("data.max_length=1", "data.max_length"), ("train.mixup=0.2", "train.mixup"),
-                              ("data.negatives=65", "data.negatives"), ("train.logq=1", "train.logq")):
+                              ("data.negatives=65", "data.negatives"), ("train.hinge_margin=-1", "train.hinge_margin"),
+                              ("train.logq=1", "train.logq")):
             with self.subTest(override):
                 self.assert_one_line_error(run("validate", self.config, "-o", override), 2, key)
 

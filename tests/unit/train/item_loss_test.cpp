@@ -109,6 +109,18 @@ TEST(ItemLoss, IsBprsMeanOverOtherCandidates) {
   EXPECT_NEAR(compute(options), expect(bpr), 1e-5);
 }
 
+TEST(ItemLoss, IsWhatTheNextItemLacksToTheMargin) {
+  TaskOptions options;
+  options.item_loss = ItemLoss::hinge;
+  options.hinge_margin = 0.8f;
+  const auto hinge = [](double positive, const std::vector<double>& others) {
+    double sum = 0;
+    for (const double other : others) sum += std::max(0.0, 0.8 - positive + other);
+    return sum / static_cast<double>(others.size());
+  };
+  EXPECT_NEAR(compute(options), expect(hinge), 1e-5);
+}
+
 TEST(ItemLoss, IsBprMaxWithItsRegularization) {
   TaskOptions options;
   options.item_loss = ItemLoss::bpr_max;
