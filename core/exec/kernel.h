@@ -41,6 +41,9 @@ enum class Fp8Part {
   left
 };
 
+/// What the sizes of such a product must be multiples of: 16 bytes of memory.
+inline constexpr std::int64_t fp8_size_multiple = 16;
+
 /// The choices of a kernel when it was made.
 struct KernelRecord {
   std::string implementation = "native";  // for the report: "brgconv:avx512_core_amx"

@@ -7,9 +7,10 @@ MRR@20 and seconds of training.
         --columns session_id item_id eventdate timeframe
 
 Items that occur less often than --least-events and sessions of one item are left out; the last sessions, by when they begin, are
-held out. Both learn by cross entropy against drawn items, with one layer, one table for both ends, and the same rate, dropout and
-epochs. The authors train --lanes sessions side by side, an event of each at a time, and end gradients at each event; ptrain takes
-whole sessions, --sessions at a time. Items that score the same as the next one count against it in both. Needs numpy, pandas and
+held out. Both have one layer and one table for both ends, and the same rate, dropout and epochs. The authors train --lanes sessions
+side by side, an event of each at a time, end gradients at each event, and learn by cross entropy against --drawn items and those
+of the batch; ptrain takes whole sessions, --sessions at a time, and learns by cross entropy against all items unless --negatives
+draws some for each. Items that score the same as the next one count against it in both. Needs numpy, pandas and
 torch.
 """
 import argparse
@@ -92,10 +93,10 @@ def train_authors(options, folder, seed):
     gru4rec_pytorch.torch.tensor = lambda data, *rest, make=torch.tensor, **others: make(numpy.asarray(data), *rest, **others)
     model = gru4rec_pytorch.GRU4Rec(
         layers=[options.units], batch_size=options.lanes, dropout_p_hidden=options.dropout, learning_rate=options.lr,
-        sample_alpha=0.75, n_sample=options.negatives * options.sessions, n_epochs=options.epochs, logq=options.logq,
+        sample_alpha=0.75, n_sample=options.drawn, n_epochs=options.epochs, logq=1,
         device=torch.device("cpu"))
     begin = time.perf_counter()
-    drawn_ahead = 2_000 * options.negatives * options.sessions  # of ten million otherwise, which take longer than small data
+    drawn_ahead = 2_000 * options.drawn  # of ten million otherwise, which take longer than small data
     model.fit(learnt, sample_cache_max_size=drawn_ahead, compatibility_mode=False)
     seconds = time.perf_counter() - begin
     recall, rank = evaluation.batch_eval(model, held_out, batch_size=min(512, held_out.SessionId.nunique()), mode="conservative")
@@ -104,13 +105,13 @@ def train_authors(options, folder, seed):
 
 def train_ptrain(options, folder, seed):
     config = folder / "config.yaml"
-    config.write_text(CONFIG.format(folder=folder, max_length=options.max_length, **{
+    config.write_text(CONFIG.format(folder=folder, **{
         name: getattr(options, name)
-        for name in ("units", "dropout", "sessions", "negatives", "epochs", "logq", "lr", "threads")}))
-    subprocess.run([options.ptrain, "run", config, "--out", folder / "run", "-o", f"seed={seed}", "--progress", "none"],
+        for name in ("units", "dropout", "sessions", "max_length", "negatives", "epochs", "lr", "threads")}, logq=1 if options.negatives else 0))
+    subprocess.run([options.ptrain, "run", config, "--out", folder / f"run-{seed}", "-o", f"seed={seed}", "--progress", "none"],
                    check=True, capture_output=True)
-    metrics = json.loads((folder / "run/report.json").read_text())["evaluation"]["metrics"]
-    lines = map(json.loads, (folder / "run/metrics.jsonl").read_text().splitlines())
+    metrics = json.loads((folder / f"run-{seed}/report.json").read_text())["evaluation"]["metrics"]
+    lines = map(json.loads, (folder / f"run-{seed}/metrics.jsonl").read_text().splitlines())
     return {**{name: metrics[name]["value"] for name in ("recall_at_20", "mrr_at_20")},
             "seconds": sum(sum(line.get("steps_ms", ())) for line in lines) / 1000}
 
@@ -128,8 +129,8 @@ def parse_options():
     parser.add_argument("--lanes", type=int, default=32, help="the authors' batch: events")
     parser.add_argument("--sessions", type=int, default=8, help="ptrain's batch")
     parser.add_argument("--max-length", type=int, default=20, help="of ptrain's sessions; longer ones are cut into parts")
-    parser.add_argument("--negatives", type=int, default=64, help="items drawn for each of --sessions")
-    parser.add_argument("--logq", type=float, default=1)
+    parser.add_argument("--negatives", type=int, default=0, help="items that ptrain draws for each session; 0: it learns against all")
+    parser.add_argument("--drawn", type=int, default=512, help="items that the authors' code draws for each batch")
     parser.add_argument("--lr", type=float, default=0.1)
     parser.add_argument("--dropout", type=float, default=0.2, help="of states")
     parser.add_argument("--epochs", type=int, default=10)

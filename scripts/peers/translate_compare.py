@@ -19,8 +19,10 @@ import tempfile
 from compare import ROOT, describe_machine, join
 from decode_compare import measure, print_ratios
 
-# One thread beside all of them: on some virtual machines two of CTranslate2's are ten times slower than one.
-PEERS = {"CTranslate2": "ctranslate2_peer.py", "CTranslate2-1-thread": "ctranslate2_peer.py", "transformers": "marian_peer.py"}
+# Script and most threads of each. One thread beside all of them: on some virtual machines two of CTranslate2's are ten times
+# slower than one.
+PEERS = {"CTranslate2": ("ctranslate2_peer.py", None), "CTranslate2-1-thread": ("ctranslate2_peer.py", 1),
+         "transformers": ("marian_peer.py", None)}
 
 
 def make_commands(options, beams, batch):
@@ -29,9 +31,8 @@ def make_commands(options, beams, batch):
     return {
         "ptrain": ["env", f"OMP_NUM_THREADS={options.threads}", options.ptrain, "infer", options.model, options.file,
                    "--beams", beams, "--batch", batch, "--amp", "O0"],
-        **{name: [options.python, ROOT / "scripts/peers" / script, options.model, *peer,
-                  1 if name.endswith("1-thread") else options.threads]
-           for name, script in PEERS.items() if name not in options.without}}
+        **{name: [options.python, ROOT / "scripts/peers" / script, options.model, *peer, most_threads or options.threads]
+           for name, (script, most_threads) in PEERS.items() if name not in options.without}}
 
 
 def run(command):

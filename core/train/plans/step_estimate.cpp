@@ -70,9 +70,9 @@ std::optional<double> fp8_pass_bytes(const NodeProblem& problem) {
   if (type != "linear" && type != "linear_grad_input" && type != "linear_grad_weight") return std::nullopt;
   double bytes = 0;
   for (const TensorDesc& operand : std::span(problem.inputs).first(2)) {
-    constexpr std::int64_t multiple = 16;
     const std::int64_t width = operand.shape[-1];
-    if (width % multiple != 0 || operand.count() / width % multiple != 0) return std::nullopt;
+    const bool is_allowed = width % fp8_size_multiple == 0 && operand.count() / width % fp8_size_multiple == 0;
+    if (!is_allowed) return std::nullopt;
     bytes += 2 * static_cast<double>(operand.bytes()) + static_cast<double>(operand.count());
   }
   return is_low_precision(problem.inputs[0].dtype) ? std::optional(bytes) : std::nullopt;

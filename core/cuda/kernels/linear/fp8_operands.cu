@@ -3,15 +3,15 @@
 #include "core/cuda/device/check.h"
 #include "core/cuda/primitives/launch.cuh"
 #include "core/cuda/primitives/vector.cuh"
+#include "core/exec/kernel.h"
 
 #include <cuda_fp8.h>
 
 namespace ptrain::cuda {
 namespace {
 
-constexpr std::int64_t sizes_multiple = 16;  // of values of 8 bits: 16 bytes
-constexpr int run = 16;                      // adjacent values that a thread takes at once
-constexpr int tile = 64;                     // edge of a tile that a block transposes
+constexpr int run = 16;   // adjacent values that a thread takes at once
+constexpr int tile = 64;  // edge of a tile that a block transposes
 constexpr int runs_of_tile = tile / run;
 constexpr std::int64_t most_rows = std::int64_t{65535} * tile;  // a grid's height
 static_assert(tile * runs_of_tile == block_threads);
@@ -116,7 +116,7 @@ void visit_format(Fp8 format, Visitor&& visit) {
 }  // namespace
 
 bool Fp8Operands::fits(const MatrixProduct& product) {
-  const auto is_allowed = [](std::int64_t size) { return size % sizes_multiple == 0 && size <= most_rows; };
+  const auto is_allowed = [](std::int64_t size) { return size % fp8_size_multiple == 0 && size <= most_rows; };
   return is_allowed(product.rows) && is_allowed(product.columns) && is_allowed(product.inner) && product.batch == 1;
 }
 
