@@ -11,7 +11,7 @@
 #include "core/data/text/text_encoding.h"
 #include "core/io/atomic_file.h"
 #include "core/io/folder_lock.h"
-#include "core/io/gzip.h"
+#include "core/io/packed_file.h"
 #include "core/report/progress.h"
 
 #include <memory>
@@ -104,7 +104,8 @@ void add_vocabulary_command(CLI::App& data) {
   command->footer(
       "Example:\n  ptrain data vocabulary multi30k/train.de multi30k/train.en --out multi30k/tokenizer.json");
   const auto arguments = std::make_shared<VocabularyArguments>();
-  command->add_option("FILES", arguments->files, "text files, one text a line, also compressed by gzip")->required();
+  command->add_option("FILES", arguments->files, "text files, one text a line, also compressed by gzip or Zstandard")
+      ->required();
   command->add_option("--out", arguments->out, "file for the vocabulary, ending in .json")->required();
   command->add_option("--size", arguments->size, "number of tokens, the 256 bytes and two special ones included")
       ->check(CLI::Range(258, 1'000'000))

@@ -4,7 +4,7 @@
 #include "core/data/tensor_names.h"
 #include "core/infer/inference_sources.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gzip.h"
+#include "core/io/packed_file.h"
 
 namespace ptrain {
 namespace {

@@ -1,28 +1,16 @@
 #include "core/io/gzip.h"
 
 #include "core/base/errors.h"
-#include "core/io/temporary_file.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 namespace ptrain {
 namespace {
 
-namespace fs = std::filesystem;
-
 /// zlib counts in 32 bits.
 uInt limit_length(std::size_t length) { return static_cast<uInt>(std::min<std::size_t>(length, 1u << 30)); }
-
-/// Calls `take` for what the bytes of a gzip file hold, a piece at a time.
-template <typename Take>
-void unpack(const fs::path& path, std::span<const std::byte> packed, Take take) {
-  GzipReader reader(packed, path.string());
-  std::vector<std::byte> piece(1 << 20);
-  while (const std::size_t got = reader.read(piece)) take(std::span<const std::byte>(piece).first(got));
-}
 
 }  // namespace
 
@@ -66,28 +54,6 @@ bool GzipReader::begin_next_member() {
   if (!is_gzip(rest_)) fail("{}: has {} bytes of something else after its compressed data", name_, rest_.size());
   if (inflateReset(&stream_) != Z_OK) fail("{}: no memory to unpack it", name_);
   return true;
-}
-
-OpenFile unpack_to_temporary_file(const fs::path& path, std::span<const std::byte> packed) {
-  TemporaryFile file(path.string() + ": cannot be unpacked");
-  unpack(path, packed, [&](std::span<const std::byte> bytes) { file.append(bytes); });
-  return file.release();
-}
-
-std::string read_unpacked_file(const fs::path& path, WebPages pages) {
-  std::string content = read_file(path, pages);
-  const auto packed = std::as_bytes(std::span(content.data(), content.size()));
-  if (!is_gzip(packed)) return content;
-  std::string unpacked;
-  unpack(path, packed, [&](std::span<const std::byte> bytes) {
-    unpacked.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  });
-  return unpacked;
-}
-
-fs::path remove_gzip_ending(const fs::path& path) {
-  const fs::path ending = path.extension();
-  return ending == ".gz" || ending == ".GZ" ? path.parent_path() / path.stem() : path;
 }
 
 }  // namespace ptrain

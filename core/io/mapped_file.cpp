@@ -3,7 +3,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/descriptor.h"
 #include "core/io/file_identity.h"
-#include "core/io/gzip.h"
+#include "core/io/packed_file.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -96,13 +96,13 @@ MappedFile::Mapping::~Mapping() {
   unmap();
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path, Gzip gzip) : mapping_(std::make_unique<Mapping>()) {
+MappedFile::MappedFile(const std::filesystem::path& path, PackedFile packed) : mapping_(std::make_unique<Mapping>()) {
   mapping_->path = path.string();
   const OpenFile stored = open_for_reading(path);
   mapping_->descriptor = stored.descriptor;
   mapping_->identity = identify_file(stored.descriptor);
   mapping_->map(stored);
-  if (gzip == Gzip::as_stored || !is_gzip(bytes())) return;
+  if (packed == PackedFile::as_stored || !is_packed(bytes())) return;
   const OpenFile unpacked = unpack_to_temporary_file(path, bytes());
   const Descriptor closed_at_end(unpacked.descriptor);  // the mapping keeps the file
   check();

@@ -8,15 +8,15 @@
 
 namespace ptrain {
 
-/// Whether a file that is compressed by gzip is unpacked: into a temporary file, which is mapped in its place.
-enum class Gzip { as_stored, unpacked };
+/// Whether a file that is compressed (packed_file.h) is unpacked: into a temporary file, which is mapped in its place.
+enum class PackedFile { as_stored, unpacked };
 
 /// A read-only mapping of a whole file; pages are read when touched. Bytes that the file has lost meanwhile read as
 /// zero: call check() after using bytes, before relying on them.
 class MappedFile {
  public:
   /// Throws Error{failed} like read_file, and as unpack_to_temporary_file does.
-  explicit MappedFile(const std::filesystem::path& path, Gzip gzip = Gzip::as_stored);
+  explicit MappedFile(const std::filesystem::path& path, PackedFile packed = PackedFile::as_stored);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

@@ -35,7 +35,7 @@ class ClickDataset : public Dataset {
  public:
   ClickDataset(const DataSettings& settings, Split split, ParseLine parse_line)
       : path_(find_click_file(settings, split).string()),
-        file_(path_, Gzip::unpacked),
+        file_(path_, PackedFile::unpacked),
         lines_(view_text(file_)),
         parse_line_(parse_line) {
     info_ = click_info(settings);

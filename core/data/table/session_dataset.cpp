@@ -7,7 +7,7 @@
 #include "core/data/tensor_names.h"
 #include "core/data/text/text_encoding.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gzip.h"
+#include "core/io/packed_file.h"
 
 #include <algorithm>
 #include <cmath>

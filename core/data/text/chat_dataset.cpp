@@ -9,8 +9,8 @@
 #include "core/data/text/chat_template.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gzip.h"
 #include "core/io/json_text.h"
+#include "core/io/packed_file.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include "core/data/split.h"
 #include "core/data/text/label_classes.h"
 #include "core/data/text/text_table.h"
-#include "core/io/gzip.h"
+#include "core/io/packed_file.h"
 
 #include <algorithm>
 #include <iterator>
@@ -34,7 +34,7 @@ FoundData find_text_table(const fs::path& path, const ColumnNames& columns) {
   if (settings.train_file.empty()) return std::nullopt;
   settings.path = folder.empty() ? "." : folder.string();
   settings.columns = columns;
-  if (remove_gzip_ending(settings.train_file).stem() == "train") settings.dev_file = table_named(folder, "dev");
+  if (remove_packed_ending(settings.train_file).stem() == "train") settings.dev_file = table_named(folder, "dev");
   if (settings.dev_file.empty()) settings.dev_fraction = default_dev_fraction;
   return settings;
 }

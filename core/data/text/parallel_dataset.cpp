@@ -9,7 +9,7 @@
 #include "core/data/text/text_encoding.h"
 #include "core/data/text/tokenizer.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gzip.h"
+#include "core/io/packed_file.h"
 
 #include <algorithm>
 
@@ -48,8 +48,8 @@ class ParallelText final : public Dataset {
   ParallelText(const DataSettings& settings, Split split)
       : tokenizer_(open_tokenizer(settings.vocab_path, TextCase::keep)), trains_(split == Split::train) {
     const std::string stem = find_text_file(settings, split, "parallel").string();
-    read(settings, find_lines(stem + "." + settings.languages[0]), source_);
-    read(settings, find_lines(stem + "." + settings.languages[1]), target_);
+    read(settings, find_packed(stem + "." + settings.languages[0]).string(), source_);
+    read(settings, find_packed(stem + "." + settings.languages[1]).string(), target_);
     if (source_.lines.size() != target_.lines.size()) {
       fail("{}: has {}, but {} has {}: expected the translation of a line on the line of the same number", source_.file,
            counted(std::ssize(source_.lines), "line"), target_.file, target_.lines.size());
@@ -104,12 +104,6 @@ class ParallelText final : public Dataset {
   }
 
  private:
-  /// The file, or, where it is not there, the one that gzip made of it.
-  static std::string find_lines(const std::string& file) {
-    std::string packed = file + ".gz";
-    return !std::filesystem::exists(file) && std::filesystem::exists(packed) ? packed : file;
-  }
-
   void read(const DataSettings& settings, const std::string& file, TextLines& to) {
     DecodedText decoded = decode_text(read_unpacked_file(file), file, settings.encoding);
     if (!decoded.note.empty()) notes_.push_back(std::move(decoded.note));

@@ -4,7 +4,7 @@
 #include "core/base/errors.h"
 #include "core/base/utf8.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gzip.h"
+#include "core/io/packed_file.h"
 
 #include <iconv.h>
 

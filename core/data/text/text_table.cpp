@@ -8,8 +8,8 @@
 #include "core/data/text/table_columns.h"
 #include "core/data/text/text_encoding.h"
 #include "core/io/atomic_file.h"
-#include "core/io/gzip.h"
 #include "core/io/json_text.h"
+#include "core/io/packed_file.h"
 
 #include <algorithm>
 #include <array>
@@ -275,7 +275,7 @@ float parse_target(const std::string& label, const std::string& name, std::int64
 }
 
 std::optional<TableForm> detect_table_form(const std::filesystem::path& path) {
-  std::string ending = remove_gzip_ending(path).extension().string();
+  std::string ending = remove_packed_ending(path).extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (ending == ".tsv") return TableForm::tsv;
