@@ -25,6 +25,7 @@
 #include "models/vision/mask_rcnn.h"
 #include "models/vision/mobilenet.h"
 #include "models/vision/pp_yoloe.h"
+#include "models/vision/ppocr_detector.h"
 #include "models/vision/ppocr_recognizer.h"
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
@@ -149,6 +150,11 @@ std::unique_ptr<Model> crnn(const Config& config, const DatasetInfo& data) {
   return make_crnn(spec(config, data));
 }
 
+template <PpocrDetectorSpec (*spec)(const Config& config, const DatasetInfo& data)>
+std::unique_ptr<Model> ppocr_detector(const Config& config, const DatasetInfo& data) {
+  return make_ppocr_detector(spec(config, data));
+}
+
 template <PpocrRecognizerSpec (*spec)(const Config& config, const DatasetInfo& data)>
 std::unique_ptr<Model> ppocr_recognizer(const Config& config, const DatasetInfo& data) {
   return make_ppocr_recognizer(spec(config, data));
@@ -226,9 +232,10 @@ ModelEntry crnn_entry(std::string name, std::vector<std::string> other_names, Ke
           {"text_recognition"}, MainWork::convolutions, "ptrain"};
 }
 
-ModelEntry ppocr_entry(std::string name, std::vector<std::string> other_names, std::string library, Keys keys) {
-  return {std::move(name),      std::move(other_names), "PP-OCR",          DataKind::image, std::move(keys),
-          {"text_recognition"}, MainWork::convolutions, std::move(library)};
+ModelEntry ppocr_entry(std::string name, std::vector<std::string> other_names, std::string task, std::string library,
+                       Keys keys) {
+  return {std::move(name),   std::move(other_names), "PP-OCR",          DataKind::image, std::move(keys),
+          {std::move(task)}, MainWork::convolutions, std::move(library)};
 }
 
 ModelEntry dbnet_entry(std::string name, std::vector<std::string> other_names, Keys keys) {
@@ -321,6 +328,7 @@ const std::vector<Row>& model_rows() {
   static const Keys segment_network_keys = concatenate(resnet_keys, {"model.segments", "model.dropout"});
   static const Keys convnext_keys = concatenate(image_keys, {"model.stochastic_depth"});
   static const Keys vision_transformer_keys = concatenate(convnext_keys, {"model.attention"});
+  static const Keys text_detector_keys = concatenate({"data.image_size", "data.augment"}, norm_keys);
   static const Keys crnn_keys = concatenate({"data.image_size", "data.max_length"}, norm_keys);
   static const Keys ppocr_keys = concatenate(crnn_keys, {"model.dropout"});
   static const Keys deeplab_keys{"data.image_size", "data.augment", "model.dropout"};
@@ -398,15 +406,18 @@ const std::vector<Row>& model_rows() {
        pp_yoloe<ppyoloe_plus_s_spec>},
       {pp_yoloe_entry("ppyoloe_tiny", {}, "ptrain", concatenate({"data.image_size", "data.augment"}, norm_keys)),
        pp_yoloe<ppyoloe_tiny_spec>},
-      {dbnet_entry("dbnet_resnet18", {"DB"}, concatenate({"data.image_size", "data.augment"}, norm_keys)),
-       dbnet<dbnet_spec>},
-      {dbnet_entry("dbnet_tiny", {}, concatenate({"data.image_size", "data.augment"}, norm_keys)),
-       dbnet<dbnet_tiny_spec>},
+      {dbnet_entry("dbnet_resnet18", {"DB"}, text_detector_keys), dbnet<dbnet_spec>},
+      {dbnet_entry("dbnet_tiny", {}, text_detector_keys), dbnet<dbnet_tiny_spec>},
       {crnn_entry("crnn", {"CRNN"}, crnn_keys), crnn<crnn_spec>},
       {crnn_entry("crnn_tiny", {}, crnn_keys), crnn<crnn_tiny_spec>},
-      {ppocr_entry("ppocrv6_rec_small", {"PPOCRv6_small_rec"}, "PaddleOCR", ppocr_keys),
+      {ppocr_entry("ppocrv6_det_small", {"PPOCRv6_small_det"}, "text_detection", "PaddleOCR", text_detector_keys),
+       ppocr_detector<ppocrv6_det_small_spec>},
+      {ppocr_entry("ppocr_det_tiny", {}, "text_detection", "ptrain", text_detector_keys),
+       ppocr_detector<ppocr_det_tiny_spec>},
+      {ppocr_entry("ppocrv6_rec_small", {"PPOCRv6_small_rec"}, "text_recognition", "PaddleOCR", ppocr_keys),
        ppocr_recognizer<ppocrv6_rec_small_spec>},
-      {ppocr_entry("ppocr_rec_tiny", {}, "ptrain", ppocr_keys), ppocr_recognizer<ppocr_rec_tiny_spec>},
+      {ppocr_entry("ppocr_rec_tiny", {}, "text_recognition", "ptrain", ppocr_keys),
+       ppocr_recognizer<ppocr_rec_tiny_spec>},
       {click_entry(ClickForm::wide_deep, {"WideDeep"}, "Wide&Deep"), click_model<ClickForm::wide_deep>},
       {click_entry(ClickForm::ctr_dnn, {}, "CTR-DNN"), click_model<ClickForm::ctr_dnn>},
       {click_entry(ClickForm::deepfm, {"DeepFM"}, "DeepFM"), click_model<ClickForm::deepfm>},

@@ -17,7 +17,7 @@ class FeaturePyramid : public ResNetBody {
   FeaturePyramid(const DetectorSpec& spec, Mode mode);
 
   /// Throws Error{usage} unless images have sides of multiples of the ResNet's stride, 32 px. `model` is its name.
-  void require_size(const Bucket& batch, const std::string& model) const;
+  void require_size(const Bucket& batch, const std::string& model) const { require_multiples(batch, 32, model); }
   /// A map of the pyramid for each of the ResNet's maps, the finest first.
   std::vector<ValueId> pyramid(std::span<const ValueId> maps) { return pyramid(maps, width_); }
   /// The same with maps of other channels than the sums from which they are computed.
@@ -26,8 +26,6 @@ class FeaturePyramid : public ResNetBody {
   ValueId pyramid_convolution(const std::string& name, ValueId x, int kernel, int stride = 1) {
     return pyramid_convolution(name, x, {width_, kernel, stride});
   }
-  /// A transposed 2x2 convolution of stride 2 with a bias, which doubles height and width.
-  ValueId transposed_convolution(const std::string& name, ValueId x, std::int64_t outputs);
   /// If it is the ResNet's, gives a variable in a file its name in a ResNet's file, which has no other part.
   static bool name_body(WeightMapping& file);
 
@@ -35,7 +33,6 @@ class FeaturePyramid : public ResNetBody {
 
  private:
   ValueId pyramid_convolution(const std::string& name, ValueId x, const ConvSpec& spec);
-  ValueId add_upsampled(const std::string& name, ValueId x, ValueId coarse);
 
   std::int64_t width_;
 };

@@ -1,6 +1,5 @@
 #include "models/vision/pp_yoloe.h"
 
-#include "core/base/errors.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/concat.h"
 #include "core/ops/detection/detect_objects.h"
@@ -35,7 +34,7 @@ class PpYoloeBuilder final : public VisionBlocks {
   PpYoloeBuilder(const PpYoloeSpec& spec, Mode mode) : VisionBlocks(spec, mode), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
-    require_size(batch);
+    require_multiples(batch, largest_stride, spec_.name);
     const Levels levels = neck(backbone(inputs(batch)));
     if (training()) {
       const std::int64_t objects = std::max<std::int64_t>(1, batch.get(extent_names::objects));
@@ -56,13 +55,6 @@ class PpYoloeBuilder final : public VisionBlocks {
   }
 
  private:
-  void require_size(const Bucket& batch) const {
-    const ImageSize size = image_size(batch);
-    if (size.height % largest_stride == 0 && size.width % largest_stride == 0) return;
-    fail_usage("data.image_size or train.multi_scale: {} needs multiples of {} px, got {}", spec_.name, largest_stride,
-               size);
-  }
-
   std::int64_t scaled_channels(std::int64_t channels) const {
     return std::max(std::lround(static_cast<float>(channels) * spec_.width), 1L);
   }

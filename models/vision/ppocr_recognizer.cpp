@@ -8,8 +8,8 @@
 #include "core/ops/tensor/slice.h"
 #include "core/ops/tensor/transpose.h"
 #include "core/ops/tensor/unary.h"
+#include "models/vision/lcnet.h"
 #include "models/vision/text_recognizer.h"
-#include "models/vision/vision_blocks.h"
 
 #include <cmath>
 
@@ -19,29 +19,14 @@ namespace {
 constexpr int ppocr_height_step = 16, ppocr_width_step = 8;  // px
 constexpr int neck_blocks = 2, neck_expansion = 2, local_width = 7;
 
-/// A block of LCNetV4, whose channels are a multiple of the first blocks'.
-struct LcnetBlock {
-  int widening;
-  bool halves_rows, excites;
-};
-struct LcnetStage {
-  const char* name;
-  std::vector<LcnetBlock> blocks;
-};
-
-const std::vector<LcnetStage>& lcnet_stages() {
-  static constexpr bool keep = false, halve = true, plain = false, excite = true;
-  static const std::vector<LcnetStage> stages{{"blocks2", {{1, keep, excite}}},
-                                              {"blocks3", {{1, keep, plain}, {1, keep, plain}}},
-                                              {"blocks4",
-                                               {{2, halve, plain},
-                                                {2, keep, excite},
-                                                {2, keep, plain},
-                                                {2, keep, excite},
-                                                {2, keep, plain},
-                                                {2, keep, excite},
-                                                {2, keep, plain}}},
-                                              {"blocks5", {{4, halve, plain}, {4, keep, excite}, {4, keep, plain}}}};
+const std::vector<LcnetStage>& list_recognizer_stages() {
+  using enum LcnetStride;
+  static constexpr bool excites = true;
+  static const std::vector<LcnetStage> stages{
+      {"blocks2", {{1, none, excites}}},
+      {"blocks3", {{1}, {1}}},
+      {"blocks4", {{2, rows}, {2, none, excites}, {2}, {2, none, excites}, {2}, {2, none, excites}, {2}}},
+      {"blocks5", {{4, rows}, {4, none, excites}, {4}}}};
   return stages;
 }
 
@@ -57,81 +42,22 @@ void require_ppocr_size(const PpocrRecognizerSpec& spec, const char* key, ImageS
   }
 }
 
-class PpocrRecognizerBuilder final : public VisionBlocks {
+class PpocrRecognizerBuilder final : public LcnetBlocks {
  public:
-  PpocrRecognizerBuilder(const PpocrRecognizerSpec& spec, Mode mode) : VisionBlocks(spec, mode), spec_(spec) {}
+  PpocrRecognizerBuilder(const PpocrRecognizerSpec& spec, Mode mode)
+      : LcnetBlocks(spec, mode, spec.channels), spec_(spec) {}
 
   BuiltModel build(const Bucket& batch) {
     require_ppocr_size(spec_, "train.phases.image_size", image_size(batch));
     declare_characters(graph_, mode(), batch.rows, spec_.max_length);
-    ValueId x = stem("backbone.conv1", inputs(batch));
-    for (const LcnetStage& stage : lcnet_stages()) {
-      for (std::size_t i = 0; i < stage.blocks.size(); ++i) {
-        x = block(fmt::format("backbone.{}.{}", stage.name, i), x, stage.blocks[i]);
-      }
-    }
+    ValueId x = lcnet_stem("backbone.conv1", inputs(batch));
+    for (const LcnetStage& stage : list_recognizer_stages()) x = lcnet_stage(stage, x);
     x = neck("head.ctc_encoder.encoder", pool("backbone.pool", x));
     const Initializer start = uniform_start(1 / std::sqrt(static_cast<float>(channels(x))));
     return finish(classifier("head.ctc_head.fc", x, spec_.classes, start, start));
   }
 
  private:
-  /// Both halve height and width twice. Pooling and convolutions over 2x2 px are padded at the right and the bottom.
-  ValueId stem(const std::string& name, ValueId x) {
-    const std::int64_t middle = spec_.channels / 2;
-    x = conv_bn_relu(name + ".stem1", x, {.channels = middle, .kernel = 3, .stride = 2});
-    ValueId y = conv_bn_relu(name + ".stem2a", x, {.channels = middle / 2, .kernel = 2});
-    y = conv_bn_relu(name + ".stem2b", y, {.channels = middle, .kernel = 2});
-    const ValueId pooled = cut_first(name + ".pool.cut", max_pool(name + ".pool", x, 2, 1, 1));
-    x = add(name + ".concat", std::make_shared<Concat>(3), {pooled, y});
-    x = conv_bn_relu(name + ".stem3", x, {.channels = middle, .kernel = 3, .stride = 2});
-    return conv_bn_relu(name + ".stem4", x, {.channels = spec_.channels, .kernel = 1});
-  }
-
-  ValueId conv_bn_relu(const std::string& name, ValueId x, const ConvSpec& spec) {
-    ValueId y = convolution(name + ".conv", x, spec);
-    if (spec.kernel % 2 == 0) y = cut_first(name + ".cut", y);
-    return relu(name + ".relu", batch_norm(name + ".bn", y, NormStart::one));
-  }
-
-  /// Without the first row and column, those of padding at the left and the top.
-  ValueId cut_first(const std::string& name, ValueId x) {
-    const Shape shape = graph_.desc(x).shape;
-    x = add(name + ".rows", std::make_shared<Slice>(SliceAttributes{1, 1, shape[1]}), {x});
-    return add(name + ".columns", std::make_shared<Slice>(SliceAttributes{2, 1, shape[2]}), {x});
-  }
-
-  ValueId block(const std::string& name, ValueId x, const LcnetBlock& form) {
-    const std::int64_t outputs = form.widening * spec_.channels;
-    const bool is_residual = !form.halves_rows && outputs == channels(x);
-    x = mix_pixels(name + (is_residual ? ".token_mixer.rep_dw" : ".token_mixer.dw_conv"), x, form.halves_rows);
-    if (form.excites) {
-      x = squeeze_excite(name + ".token_mixer.se", x,
-                         {channels(x) / 4, Activation::relu, Activation::hard_sigmoid, ".conv1", ".conv2"});
-    }
-    const std::string mixer = name + ".channel_mixer";
-    ValueId y = conv_norm(mixer + ".expand.conv", mixer + ".expand.bn", x, {.channels = 2 * channels(x), .kernel = 1});
-    y = activate(Activation::gelu_erf, mixer + ".act", y);
-    y = conv_norm(mixer + ".compress.conv", mixer + ".compress.bn", y, {.channels = outputs, .kernel = 1},
-                  is_residual ? NormStart::zero : NormStart::one);
-    return is_residual ? sum(name + ".add", x, y) : y;
-  }
-
-  ValueId mix_pixels(const std::string& name, ValueId x, bool halves_rows) {
-    ValueId y = convolution(name + ".conv", x, depthwise(x, 1));
-    if (halves_rows) y = take_even_rows(name + ".even", y);
-    return batch_norm(name + ".bn", y, NormStart::one);
-  }
-
-  /// A stride of 2 in height after one of 1.
-  ValueId take_even_rows(const std::string& name, ValueId x) {
-    const Shape shape = graph_.desc(x).shape;
-    const Shape pairs{shape[0], shape[1] / 2, 2, shape[2] * shape[3]};
-    x = add(name + ".pairs", std::make_shared<Reshape>(pairs), {x});
-    x = add(name + ".first", std::make_shared<Slice>(SliceAttributes{2, 0, 1}), {x});
-    return add(name, std::make_shared<Reshape>(Shape{shape[0], shape[1] / 2, shape[2], shape[3]}), {x});
-  }
-
   /// [N,H,W,C] to [N,1,W/2,C]: means over all rows of pairs of columns.
   ValueId pool(const std::string& name, ValueId x) {
     const Shape shape = graph_.desc(x).shape;

@@ -1,7 +1,5 @@
 // The recogniser of lines of text of PP-OCRv6, small (PaddleOCR: PPLCNetV4 with the neck LightSVTR): convolutions make
-// columns of an image, two blocks of attention compare them, and a linear layer scores characters at each. Variables
-// have the names that PaddleOCR gives them. A depthwise convolution that PaddleOCR trains as three
-// parallel ones is one here, as in its published files.
+// columns of an image, two blocks of attention compare them, and a linear layer scores characters at each.
 #pragma once
 
 #include "models/vision/image_model.h"

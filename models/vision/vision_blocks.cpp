@@ -1,5 +1,6 @@
 #include "models/vision/vision_blocks.h"
 
+#include "core/base/errors.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/image/adaptive_avg_pool2d.h"
@@ -50,6 +51,13 @@ Conv2dAttributes conv_attributes(const ConvSpec& spec) {
 std::int64_t multiple_of_eight(double channels) {
   const auto nearest = std::max<std::int64_t>(8, static_cast<std::int64_t>(channels + 4) / 8 * 8);
   return static_cast<double>(nearest) < 0.9 * channels ? nearest + 8 : nearest;
+}
+
+void VisionBlocks::require_multiples(const Bucket& batch, int step, const std::string& model) const {
+  const ImageSize size = image_size(batch);
+  if (size.height % step != 0 || size.width % step != 0) {
+    fail_usage("data.image_size or train.multi_scale: {} needs multiples of {} px, got {}", model, step, size);
+  }
 }
 
 ValueId VisionBlocks::inputs(const Bucket& batch, std::int64_t frames) {
@@ -181,12 +189,15 @@ ValueId VisionBlocks::pointwise_linear(const std::string& name, ValueId x, std::
 }
 
 ValueId VisionBlocks::squeeze_excite(const std::string& name, ValueId x, const SqueezeExcite& spec) {
+  const ValueId gates = activate(spec.gate, name + ".gate", gate_logits(name, x, spec));
+  return add(name, std::make_shared<ScaleChannels>(), {x, gates});
+}
+
+ValueId VisionBlocks::gate_logits(const std::string& name, ValueId x, const SqueezeExcite& spec) {
   const ValueId means = add(name + ".pool", std::make_shared<GlobalAveragePool>(), {x});
   const ValueId squeezed =
       activate(spec.activation, name + ".activation", pointwise_linear(name + spec.first, means, spec.channels));
-  const ValueId gates =
-      activate(spec.gate, name + ".gate", pointwise_linear(name + spec.second, squeezed, channels(x)));
-  return add(name, std::make_shared<ScaleChannels>(), {x, gates});
+  return pointwise_linear(name + spec.second, squeezed, channels(x));
 }
 
 ValueId VisionBlocks::add_relu(const std::string& name, ValueId x, ValueId shortcut) {
@@ -212,6 +223,31 @@ ValueId VisionBlocks::enlarge(const std::string& name, ValueId x, std::int64_t f
   const ValueId repeated =
       add(name + ".repeated", std::make_shared<Expand>(Shape{n, h, factor, w, factor, c}), {split});
   return add(name, std::make_shared<Reshape>(Shape{n, factor * h, factor * w, c}), {repeated});
+}
+
+ValueId VisionBlocks::add_enlarged(const std::string& name, ValueId x, ValueId coarse) {
+  const Shape shape = graph_.desc(x).shape, half = graph_.desc(coarse).shape;
+  const auto reshaped = [&](const char* part, ValueId value, const Shape& to) {
+    return add(name + part, std::make_shared<Reshape>(to), {value});
+  };
+  const ValueId fine = reshaped(".fine", x, {shape[0], half[1], 2, half[2], 2, shape[3]});
+  const ValueId repeated = reshaped(".coarse", coarse, {shape[0], half[1], 1, half[2], 1, shape[3]});
+  const ValueId sum = add(name, std::make_shared<Binary>(BinaryFunction::add), {fine, repeated});
+  return reshaped(".sum", sum, shape);
+}
+
+ValueId VisionBlocks::transposed_convolution(const std::string& name, ValueId x, std::int64_t outputs) {
+  constexpr int kernel = 2;
+  const Shape shape = graph_.desc(x).shape, filters{channels(x), kernel, kernel, outputs};
+  const auto fan_out = static_cast<float>(channels(x) * kernel * kernel);  // as PyTorch counts it
+  ModelVariable weight = make_variable(name + ".weight", filters, normal_start(std::sqrt(2 / fan_out)));
+  weight.files.front().layout = WeightMapping::Layout::conv_krsc;
+  weight.files.front().external_shape = Shape{channels(x), outputs, kernel, kernel};
+  Conv2dGradInputAttributes attributes{{}, {shape[0], kernel * shape[1], kernel * shape[2], outputs}};
+  attributes.conv.stride = kernel;
+  const ValueId sums = add(name, std::make_shared<Conv2dGradInput>(attributes), {x, parameter(std::move(weight))});
+  const ValueId bias = parameter(make_variable(name + ".bias", Shape{outputs}, constant_start(0)));
+  return add(name + ".sum", std::make_shared<Binary>(BinaryFunction::add), {sums, bias});
 }
 
 ValueId VisionBlocks::grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,

@@ -60,6 +60,8 @@ class VisionBlocks : public Blocks {
   ImageSize image_size(const Bucket& batch) const {
     return ImageSize(batch.height(), batch.width()).value_or(image_spec_.image_size);
   }
+  /// Throws Error{usage} unless images have sides of multiples of `step` px. `model` is its name.
+  void require_multiples(const Bucket& batch, int step, const std::string& model) const;
   /// Adds labels, and images u8 [rows * frames, height, width, 3] of image_size() with `frames` images per row:
   /// normalised, with a zero fourth channel, which makes the first convolution faster.
   ValueId inputs(const Bucket& batch, std::int64_t frames = 1);
@@ -100,6 +102,8 @@ class VisionBlocks : public Blocks {
   ValueId sum(const std::string& name, ValueId x, ValueId y);
   /// Scales x per channel by a gate computed from the means over the image.
   ValueId squeeze_excite(const std::string& name, ValueId x, const SqueezeExcite& spec);
+  /// What squeeze_excite() computes its gates from, [N,C].
+  ValueId gate_logits(const std::string& name, ValueId x, const SqueezeExcite& spec);
   /// relu(x + shortcut)
   ValueId add_relu(const std::string& name, ValueId x, ValueId shortcut);
   ValueId max_pool(const std::string& name, ValueId x, int kernel, int stride, int padding);
@@ -109,6 +113,10 @@ class VisionBlocks : public Blocks {
   ValueId avg_pool(const std::string& name, ValueId x, int size);
   /// `factor` times the height and width: each pixel a square of equal ones.
   ValueId enlarge(const std::string& name, ValueId x, std::int64_t factor = 2);
+  /// x plus `coarse` enlarged to twice its height and width, which are x's.
+  ValueId add_enlarged(const std::string& name, ValueId x, ValueId coarse);
+  /// A transposed 2x2 convolution of stride 2 with a bias, which doubles height and width.
+  ValueId transposed_convolution(const std::string& name, ValueId x, std::int64_t outputs);
   /// Average pooling to a grid of `size` x `size`, flattened, and the head's first linear layer, without activation.
   /// Files order its columns channel by channel.
   ValueId grid_linear(const std::string& pool, const std::string& linear, ValueId x, std::int64_t size,

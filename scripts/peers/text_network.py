@@ -78,12 +78,12 @@ class Excitation(nn.Module):
 
 
 class PpocrBlock(nn.Module):
-    def __init__(self, inputs, outputs, halves, excites):
+    def __init__(self, inputs, outputs, stride, excites):
         super().__init__()
-        self.residual = inputs == outputs and not halves
+        self.residual = inputs == outputs and stride == 1
         self.token_mixer, self.channel_mixer = nn.Sequential(), nn.Sequential()
         self.token_mixer.add_module("rep_dw" if self.residual else "dw_conv",
-                                    Unit(inputs, inputs, 3, (2, 1) if halves else 1, inputs))
+                                    Unit(inputs, inputs, 3, stride, inputs))
         if excites:
             self.token_mixer.add_module("se", Excitation(inputs))
         self.channel_mixer.add_module("expand", Unit(inputs, 2 * inputs, 1, activation=nn.GELU()))
@@ -93,6 +93,20 @@ class PpocrBlock(nn.Module):
         x = self.token_mixer(x)
         y = self.channel_mixer(x)
         return x + y if self.residual else y
+
+
+def add_stages(module, stages, channels):
+    """Adds a Sequential of blocks for each stage, whose blocks have a widening of `channels`, a stride, and whether they
+    excite. Gives each stage's outputs."""
+    inputs, outputs = channels, []
+    for name, forms in stages.items():
+        blocks = nn.Sequential()
+        for widening, stride, excites in forms:
+            blocks.append(PpocrBlock(inputs, widening * channels, stride, excites))
+            inputs = widening * channels
+        module.add_module(name, blocks)
+        outputs.append(inputs)
+    return outputs
 
 
 class PpocrMixer(nn.Module):
@@ -141,20 +155,14 @@ class PpocrNeck(nn.Module):
 class PpocrRecognizer(nn.Module):
     """PP-OCRv6's small recogniser without dropout: scores of characters [N, T, classes] of images [N, 3, H, W], where T is
     an eighth of W. Its parallel convolutions are merged, as in PaddleOCR's published files."""
-    STAGES = {"blocks2": [(1, 0, 1)], "blocks3": [(1, 0, 0)] * 2, "blocks4": [(2, 1, 0)] + [(2, 0, 1), (2, 0, 0)] * 3,
-              "blocks5": [(4, 1, 0), (4, 0, 1), (4, 0, 0)]}  # widening, whether rows are halved, whether there is an excitation
+    STAGES = {"blocks2": [(1, 1, 1)], "blocks3": [(1, 1, 0)] * 2, "blocks4": [(2, (2, 1), 0)] + [(2, 1, 1), (2, 1, 0)] * 3,
+              "blocks5": [(4, (2, 1), 0), (4, 1, 1), (4, 1, 0)]}
 
     def __init__(self, classes, channels=96, neck_channels=120, heads=8):
         super().__init__()
         self.backbone, self.head = nn.Module(), nn.Module()
         self.backbone.conv1 = PpocrStem(channels)
-        inputs = channels
-        for name, forms in self.STAGES.items():
-            blocks = nn.Sequential()
-            for widening, halves, excites in forms:
-                blocks.append(PpocrBlock(inputs, widening * channels, halves, excites))
-                inputs = widening * channels
-            self.backbone.add_module(name, blocks)
+        inputs = add_stages(self.backbone, self.STAGES, channels)[-1]
         self.head.ctc_encoder, self.head.ctc_head = nn.Module(), nn.Module()
         self.head.ctc_encoder.encoder = PpocrNeck(inputs, neck_channels, heads)
         self.head.ctc_head.fc = nn.Linear(neck_channels, classes)

@@ -162,7 +162,8 @@ class Onnx(trained.TrainedModels, ProgramTest):
         """Recurrent layers and attention that read lines of text, and the map of a detector."""
         for model, output, size, parts in (("crnn_tiny", "logits", (32, 64), {"LSTM", "ReduceMax"}),
                                            ("ppocr_rec_tiny", "logits", (48, 128), {"Slice", "MatMul"}),
-                                           ("dbnet_tiny", "text_probabilities", (64, 96), {"ConvTranspose"})):
+                                           ("dbnet_tiny", "text_probabilities", (64, 96), {"ConvTranspose"}),
+                                           ("ppocr_det_tiny", "text_probabilities", (64, 96), {"Clip"})):
             with self.subTest(model):
                 folder = self.folder / model
                 self.config.write_text(

@@ -470,7 +470,7 @@ Batch GoldenRun::batch(int step) const {
     batch.add(tensor_names::images, {golden_.frames, form.size, form.size, 3},
               images(step, form.batch * golden_.frames, form.size));
     batch.add(tensor_names::characters, {most_characters}, characters(step, form.batch, golden_.classes));
-    if (golden_.model->name().starts_with("dbnet")) add_text_maps(batch, step, form);
+    if (testing::get_task(*golden_.model)->predicts_text_boxes()) add_text_maps(batch, step, form);
     if (testing::get_task(*golden_.model)->predicts_objects()) add_objects(batch, step, form, golden_.classes);
   }
   testing::get_task(*golden_.model)->collate(batch);

@@ -55,7 +55,7 @@ class Case:
 
     @property
     def finds_texts(self):
-        return self.name.startswith("dbnet")
+        return self.name.startswith(("dbnet", "ppocr_det"))
 
     @property
     def reads_texts(self):
@@ -101,6 +101,8 @@ CASES = {case.name: case for case in (
     # Half of the gradients of PyTorch's own fp32 are off by 1.5e-4 or more; a block's alpha is one sum, whose terms nearly cancel.
     Case("ppyoloe_tiny", 2, 128, 4, {**MOMENTUM, "lr": 1e-5}, tolerance=0.005),
     Case("dbnet_resnet18", 2, 64, 2, {**MOMENTUM, "lr": 1e-4}),
+    # With images of 96 px the gradients of PyTorch's own fp32 are off by up to 1.8e-4: inputs of rectifiers are near 0.
+    Case("ppocr_det_tiny", 2, 128, 2, {**MOMENTUM, "lr": 1e-4}, tolerance=0.001),
     Case("crnn_tiny", 4, 64, 11, {**ADAMW, "lr": 1e-3}),
     Case("ppocr_rec_tiny", 4, 96, 11, {**ADAMW, "lr": 1e-3}),
     Case("bert_base", 4, 64, 2, ADAMW, {"layers": 12, "hidden": 768, "heads": 12, "intermediate": 3072,
@@ -478,7 +480,8 @@ def build(case, dtype):
                  text_network.PpocrRecognizer(case.classes, channels=16, neck_channels=24, heads=4))
     elif case.finds_texts:
         import db_network
-        model = db_network.DbNet()
+        model = (db_network.DbNet() if case.name.startswith("dbnet") else
+                 db_network.PpocrDetector(channels=16, neck_channels=32))
     elif case.aligns:
         import pp_yoloe
         model = pp_yoloe.PpYoloe(case.classes, width=0.25)

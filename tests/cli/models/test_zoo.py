@@ -5,7 +5,8 @@ import unittest
 from program import ROOT, ProgramTest, run
 
 SMALL = 12e6  # parameters, of networks that an epoch is trained of
-OWN = {"dbnet_tiny": {"model.classes": 1}, "ppocrv6_rec_small": {"data.max_length": 4}, "ppocr_rec_tiny": {"data.max_length": 4}}
+OWN = {**{name: {"model.classes": 1} for name in ("dbnet_tiny", "ppocrv6_det_small", "ppocr_det_tiny")},
+       **{name: {"data.max_length": 4} for name in ("ppocrv6_rec_small", "ppocr_rec_tiny")}}
 MADE_UP = ("-o", "data.source=synthetic", "-o", "device=cpu", "-o", "model.weights=", "-o", "data.vocab=")
 
 
