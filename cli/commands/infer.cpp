@@ -34,6 +34,7 @@ struct InferArguments {
   std::string format = "text";
   std::string report;
   std::string masks, boxes, coco_results, recognizer;
+  std::optional<int> longest_side;  // px
   std::string progress = "auto";
   GenerationOptions generation;
   SearchOptions search{.beams = default_beams};
@@ -203,9 +204,18 @@ void check_outputs(const InferArguments& arguments, const LoadedModel& opened) {
     fail_usage("{}: needs {}; {} is a model of {}", option, what, arguments.deploy.model, opened.task->name());
   };
   require_task("--recognizer", arguments.recognizer, opened.task->predicts_text_boxes(), "boxes around text");
+  require_task("--longest-side", arguments.longest_side ? "given" : "", opened.task->predicts_text_boxes(),
+               "boxes around text");
   require_task("--masks", arguments.masks, opened.task->predicts_label_maps(), "a class for each pixel");
   require_task("--boxes", arguments.boxes, opened.task->predicts_objects(), "boxes around objects");
   require_task("--coco-results", arguments.coco_results, opened.task->predicts_objects(), "boxes around objects");
+}
+
+/// As requested, else as the model's folder has it.
+int choose_longest_side(const LoadedModel& opened, const InferArguments& arguments) {
+  if (arguments.longest_side) return *arguments.longest_side;
+  const std::optional<ImageInput>& image = opened.trained.document.image;
+  return image ? static_cast<int>(image->longest_side.value_or(0)) : 0;
 }
 
 void infer(const InferArguments& arguments) {
@@ -214,11 +224,17 @@ void infer(const InferArguments& arguments) {
   check_outputs(arguments, opened);
   if (opened.task->translates()) return translate(opened, arguments, format);
   if (!opened.task->predicts_samples()) return generate_texts(opened, arguments, format);
-  const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, arguments.options);
+  InferenceDataOptions data_options = arguments.options;
+  data_options.longest_side = choose_longest_side(opened, arguments);
+  const std::unique_ptr<InferenceDataset> inputs = open_inputs(opened.trained, arguments.inputs, data_options);
   print_notes(inputs->notes());
   const std::unique_ptr<Backend> backend = arguments.deploy.make_backend();
-  DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(),
-                      make_deploy_options(inputs->size(), opened, *backend, arguments));
+  DeployOptions options = make_deploy_options(inputs->size(), opened, *backend, arguments);
+  if (inputs->has_own_sizes()) {
+    options.batch_size = 1;
+    options.image_size = inputs->info().image_size;
+  }
+  DeployedModel ready(*backend, *opened.model, *opened.task, opened.trained.weights(), options);
   const std::unique_ptr<Recognizer> recognizer = make_recognizer(arguments, *backend);
   InferenceReport report = answer(ready, recognizer ? &recognizer->reader : nullptr, *inputs, arguments, format);
   report.model = opened.trained.folder.string();
@@ -323,6 +339,13 @@ void add_infer_command(CLI::App& program) {
       ->add_option("--recognizer", arguments->recognizer,
                    "text detection: model of text recognition, which reads the text in each box")
       ->type_name("MODEL");
+  command
+      ->add_option(
+          "--longest-side", arguments->longest_side,
+          "text detection: images larger than the model's are read in their own size, with at most this many "
+          "px at their longest side; 0: in the model's, as in evaluation; default: what the model's folder has")
+      ->check(CLI::Range(0, static_cast<int>(ImageInput::most_longest_side)))
+      ->type_name("PX");
   command->add_option("--progress", arguments->progress, "how progress is shown on standard error")
       ->capture_default_str()
       ->type_name("auto|bar|plain|none");

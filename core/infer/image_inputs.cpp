@@ -24,7 +24,8 @@ struct Image {
 
 class ImageInputs final : public InferenceDataset {
  public:
-  ImageInputs(const DatasetInfo& data, std::vector<Image> images) : images_(std::move(images)), reader_(data) {
+  ImageInputs(const DatasetInfo& data, std::vector<Image> images, int longest_side)
+      : images_(std::move(images)), longest_side_(longest_side), reader_(data) {
     info_ = data;
   }
 
@@ -36,6 +37,19 @@ class ImageInputs final : public InferenceDataset {
     std::vector<TensorSpec> all = Dataset::tensors(form);
     if (reader_.pads()) all.push_back(placement_tensor());
     return all;
+  }
+
+  bool has_own_sizes() const override { return longest_side_ > 0; }
+  ImageSize choose_size(std::int64_t index) const override {
+    const Image& one = image(index);
+    if (one.samples != nullptr) return info_.image_size;
+    try {
+      Scratch scratch;
+      const ImageSize size = read_image(one.name, scratch, info_.orientation).size();
+      return choose_own_size(size, info_.image_size, longest_side_);
+    } catch (const Error&) {
+      return info_.image_size;  // load() reports it
+    }
   }
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
@@ -59,6 +73,7 @@ class ImageInputs final : public InferenceDataset {
   const Image& image(std::int64_t index) const { return images_[static_cast<std::size_t>(index)]; }
 
   std::vector<Image> images_;
+  int longest_side_;
   ImageReader reader_;
 };
 
@@ -121,7 +136,8 @@ void add(const std::string& path, const DatasetInfo& data, std::vector<Image>& i
 }  // namespace
 
 std::unique_ptr<InferenceDataset> open_image_inputs(const ModelArtifact& model,
-                                                    const std::vector<std::string>& arguments) {
+                                                    const std::vector<std::string>& arguments,
+                                                    const InferenceDataOptions& options) {
   const bool has_boxes = std::ranges::count(model.data.targets, tensor_names::annotations) > 0;
   if (has_boxes && std::ranges::any_of(arguments, holds_annotations)) {
     return open_annotated_inputs(model, arguments);
@@ -134,7 +150,7 @@ std::unique_ptr<InferenceDataset> open_image_inputs(const ModelArtifact& model,
     }
     for (const std::string& path : read_paths()) add(path, model.data, images);
   }
-  return std::make_unique<ImageInputs>(model.data, std::move(images));
+  return std::make_unique<ImageInputs>(model.data, std::move(images), options.longest_side);
 }
 
 }  // namespace ptrain

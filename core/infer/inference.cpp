@@ -78,6 +78,10 @@ LoaderOptions every_input_once(const DeployedModel& model, const InferenceDatase
   options.remainder = Remainder::keep;
   options.max_bad_samples = inputs.size();
   options.epochs = 1;
+  if (inputs.has_own_sizes()) {
+    invariant(options.batch_size == 1, "images of different sizes are in one batch");
+    options.choose_size = [&inputs](std::int64_t index) { return inputs.choose_size(index); };
+  }
   return options;
 }
 

@@ -25,7 +25,7 @@ std::unique_ptr<InferenceDataset> open_kind(const ModelArtifact& model, const st
                                             const InferenceDataOptions& options) {
   switch (model.data.kind) {
     case DataKind::image:
-      return model.data.frames > 0 ? open_clip_inputs(model, arguments) : open_image_inputs(model, arguments);
+      return model.data.frames > 0 ? open_clip_inputs(model, arguments) : open_image_inputs(model, arguments, options);
     case DataKind::text:
       return open_text_inputs(model, arguments, options);
     case DataKind::table:

@@ -17,6 +17,10 @@ class InferenceDataset : public Dataset {
  public:
   /// A path, or the text itself.
   virtual const std::string& name(std::int64_t index) const = 0;
+  /// Whether each image is read in a size of its own, and so in a batch of its own.
+  virtual bool has_own_sizes() const { return false; }
+  /// That size; the model's where the image cannot be read. Thread-safe.
+  virtual ImageSize choose_size(std::int64_t /*index*/) const { return info_.image_size; }
   /// Inputs that were unreadable so far, a line each, by index.
   std::map<std::int64_t, std::string> unread() const;
 
@@ -32,6 +36,8 @@ class InferenceDataset : public Dataset {
 struct InferenceDataOptions {
   // For tables: header names of the sentences and of their labels; empty: looked up by default names.
   std::string column = {}, label_column = {};
+  /// For images: they are read in the size that choose_own_size() gives; 0: in the model's.
+  int longest_side = 0;  // px
 };
 
 /// Opens `arguments` as given on the command line. Images: files; folders, searched at any depth, where an image's

@@ -8,7 +8,8 @@ namespace ptrain {
 /// Inputs of one kind each from files, folders, texts or standard input ("-"). They throw Error{failed} naming an
 /// argument that is missing or of another kind.
 std::unique_ptr<InferenceDataset> open_image_inputs(const ModelArtifact& model,
-                                                    const std::vector<std::string>& arguments);
+                                                    const std::vector<std::string>& arguments,
+                                                    const InferenceDataOptions& options);
 /// Whether `path` is a folder with COCO's or PASCAL VOC's annotations of evaluation samples.
 bool holds_annotations(const std::string& path);
 /// The evaluation samples of such a folder, which has to be the only argument. Throws Error{usage} otherwise, and

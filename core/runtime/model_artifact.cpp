@@ -32,6 +32,9 @@ void ImageInput::describe(Fields& field) {
   field.maybe("framing", framing,
               "pad: an image is resized to fit into size, and padded at the right and bottom with the mean colour; "
               "absent: by resized_to");
+  field.maybe("longest_side", longest_side,
+              "px: `ptrain infer` reads larger images than size in their own, their longest side at most this; absent: "
+              "all in size");
 }
 
 void TextColumns::describe(Fields& field) {
@@ -160,6 +163,9 @@ DatasetInfo make_dataset_info(const ModelDocument& document, const ModelEntry& e
     if (document.image->orientation == "stored") data.orientation = ImageOrientation::stored;
     if (document.image->framing == "pad") data.framing = ImageFraming::pad;
     data.image_size = image_size_from_json(checked(size, to_text(document.image->size), where)).value();
+    if (document.image->longest_side.value_or(0) > ImageInput::most_longest_side) {
+      fail("{}: image.longest_side: expected an integer from 0 to {}", where, ImageInput::most_longest_side);
+    }
     data.mean = three_numbers(document.image->mean, "mean", where);
     data.stddev = three_numbers(document.image->stddev, "stddev", where);
     for (const float value : data.stddev) {
@@ -242,7 +248,7 @@ void write_model_document(const fs::path& folder, const Config& config, const Mo
     const bool pads = data.framing == ImageFraming::pad;
     const ImageTransform transform(data.image_size, Augmentation::none);
     const ImageSize resized_to = pads ? data.image_size : transform.resized_to();
-    document.image = {data.image_size, resized_to, data.mean, data.stddev, std::nullopt, std::nullopt};
+    document.image = {data.image_size, resized_to, data.mean, data.stddev, {}, {}, {}};
     if (pads) document.image->framing = "pad";
     if (data.orientation == ImageOrientation::stored) document.image->orientation = "stored";
   } else if (model.is_text()) {

@@ -21,6 +21,8 @@ struct ImageInput {
   nlohmann::json mean, stddev;             // three numbers each
   std::optional<std::string> orientation;  // "stored": EXIF's is not applied
   std::optional<std::string> framing;      // "pad"
+  std::optional<std::int64_t> longest_side;
+  static constexpr std::int64_t most_longest_side = 8192;
 
   void describe(Fields& field);
 };

@@ -392,6 +392,7 @@ class Export(TrainedModels, ProgramTest):
                              (put("image", "size", value=10**6), "data.image_size"),
                              (put("image", "mean", value=[0.5]), "image.mean"),
                              (put("image", "stddev", value=[1, 0, 1]), "image.stddev"),
+                             (put("image", "longest_side", value=10**12), "image.longest_side"),
                              (put("files", value={}), "model.safetensors"),
                              (put("files", "../x", value={"bytes": 1, "crc32": "0"}), "another folder"),
                              (lambda document: document.pop("keys"), "keys")):

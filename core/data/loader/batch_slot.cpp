@@ -66,11 +66,15 @@ void allocate(BatchSlot& slot, const Dataset& dataset, const ImageForm& form, st
 
 void prepare(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch,
              std::int64_t index, std::int64_t position) {
-  if (!options.sizes.empty()) {
+  if (options.choose_size || !options.sizes.empty()) {
     ImageForm form = options.images;
-    const auto sizes =
-        slot.grouped_order ? select_sizes(options.sizes, slot.grouped_order->aspect(position)) : options.sizes;
-    form.size = draw_size(sizes, options, epoch, index);
+    if (options.choose_size) {
+      form.size = options.choose_size(draw_sample(slot, dataset, options, position).index);
+    } else {
+      const auto sizes =
+          slot.grouped_order ? select_sizes(options.sizes, slot.grouped_order->aspect(position)) : options.sizes;
+      form.size = draw_size(sizes, options, epoch, index);
+    }
     if (find_image_size(slot.batch) != form.size) allocate(slot, dataset, form, options.batch_size);
   }
   slot.batch.epoch = epoch;

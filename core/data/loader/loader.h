@@ -37,6 +37,8 @@ struct LoaderOptions {
   /// Of images, one drawn for the batches of a step; empty: images.size. Shuffled, sizes that are higher than wide are
   /// for images that are, if there are others too (epoch_order.h).
   std::vector<ImageSize> sizes = {};
+  /// Sequential, of single samples: the size of a sample's images; empty: images.size for all.
+  std::function<ImageSize(std::int64_t index)> choose_size = {};
   std::int64_t batches_per_step = 1;
   MakeImageDecoder make_decoder = {};        // one decoder per worker; empty: the host decodes
   std::function<void(Batch&)> collate = {};  // computes targets that samples do not store

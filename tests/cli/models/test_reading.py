@@ -21,8 +21,8 @@ NUMBERS = """\
 model: {{name: crnn_tiny}}
 data: {{source: text_images, path: {data}, train_file: train.txt, dev_file: val.txt, image_size: 32x64, max_length: 4,
        batch_size: 16, workers: 1}}
-train: {{epochs: 10, optimizer: {{name: adamw, lr: 1.0e-3}}, schedule: {{name: cosine, warmup_steps: 10}}, clip_norm: 5}}
-eval: {{every_epochs: 10}}
+train: {{epochs: 16, optimizer: {{name: adamw, lr: 1.0e-3}}, schedule: {{name: cosine, warmup_steps: 10}}, clip_norm: 5}}
+eval: {{every_epochs: 16}}
 """
 
 
@@ -96,6 +96,18 @@ class Photographs(ProgramTest):
         write_cuttings(self.folder / "numbers_data", "val", 32, 4)
         self.photos = [self.folder / f"signs_data/val/{number}.png" for number in range(12)]
 
+    def draw_large_photo(self):
+        """Twice as high and wide, with signs of the same size."""
+        noise, texts = random.Random(5), []
+        rows = ground(2 * HEIGHT, 2 * WIDTH, noise)
+        for top in (10, 60, 110, 160):
+            for left in (8, 90, 180):
+                texts.append(draw_numbers(noise, (2, 3)))
+                put_sign(rows, texts[-1], left, top, noise)
+        path = self.folder / "large.png"
+        path.write_bytes(png(rows))
+        return path, texts
+
     def test_signs_are_found_and_read(self):
         detector, recognizer = self.learn("signs", SIGNS), self.learn("numbers", NUMBERS)
         asked = run("infer", detector, *self.photos, "--recognizer", recognizer, "--json")
@@ -122,6 +134,17 @@ class Photographs(ProgramTest):
         self.assertEqual(len(shown.stdout.splitlines()), len(read[0]))
         self.assertTrue(shown.stdout.startswith(f"{self.photos[0]}: {read[0][0]} "), shown.stdout)
 
+        large, expected = self.draw_large_photo()
+        asked = run("infer", detector, large, "--recognizer", recognizer, "--longest-side", 2 * WIDTH, "--json")
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        found = json.loads(asked.stdout)["texts"]
+        self.assertGreaterEqual(sum(one["text"] in expected for one in found), 0.8 * len(expected), found)
+        self.assertGreater(max(one["points"][2][0] for one in found), 1.5 * WIDTH)
+        small = run("infer", detector, large, "--recognizer", recognizer, "--json")
+        self.assertNotEqual(small.stdout, asked.stdout, "in the model's size")
+
+        self.assert_one_line_error(run("infer", recognizer, self.photos[0], "--longest-side", 256), 2,
+                                   "--longest-side: needs boxes around text; ")
         self.assert_one_line_error(run("infer", detector, self.photos[0], "--recognizer", detector), 2,
                                    "--recognizer: expected a model that reads lines of text; ")
         self.assert_one_line_error(run("infer", recognizer, self.photos[0], "--recognizer", recognizer), 2,

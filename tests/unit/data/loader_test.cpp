@@ -199,6 +199,15 @@ TEST(Loader, DrawsTheSizeOfAStepsImagesAlikeForWorkersRanksAndMicroBatches) {
   for (std::size_t i = 0; i < both.size(); ++i) EXPECT_EQ(both[i], expected[i / 2]) << i;
 }
 
+TEST(Loader, GivesSingleSamplesASizeOfTheirOwn) {
+  const CountingDataset data(6);
+  const auto choose_size = [](std::int64_t index) { return ImageSize(index % 3 + 2); };
+  for (const int workers : {0, 3}) {
+    Loader loader(data, {.workers = workers, .order = SampleOrder::sequential, .choose_size = choose_size});
+    EXPECT_EQ(sides(loader, 6), (std::vector<int>{2, 3, 4, 2, 3, 4}));
+  }
+}
+
 /// Every third image is higher than wide.
 class TwoAspectsDataset final : public CountingDataset {
  public:
