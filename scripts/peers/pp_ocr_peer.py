@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Compares how ptrain and ONNX Runtime read drawn lines of text with the same weights of PP-OCR.
+"""Compares how ptrain and ONNX Runtime find and read text with the same weights of PP-OCR.
 
     scripts/peers/pp_ocr_peer.py PP-OCRv6_rec_small.onnx weights/ppocrv6_rec_small --texts lines.txt --font DejaVuSans.ttf
+    PTRAIN_LIBRARY=PREFIX/lib/libptrain.so scripts/peers/pp_ocr_peer.py PP-OCRv6_det_small.onnx weights/ppocrv6_det_small \\
+        --texts lines.txt --font DejaVuSans.ttf --photos photos/
 
-`lines.txt` has a text a line. Each is drawn in one of the fonts, in a size, in colours and with margins at random, into an
-image of the model's size, so that both read the same pixels. Exits with 1 where a text differs, or a probability by more than
-1e-3. Needs numpy, onnxruntime and Pillow.
+`lines.txt` has a text a line. For the recogniser each is drawn in one of the fonts, in a size, in colours and with margins at
+random, into an image of the model's size; for the detector ten to a page of that size, to which `photos/` are brought too. So
+both read the same pixels. Exits with 1 where a text differs, or a probability, of a text or of a pixel, by more than 1e-3.
+Needs numpy, onnxruntime and Pillow.
 """
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -20,22 +24,57 @@ import numpy as np
 import onnxruntime
 from PIL import Image, ImageDraw, ImageFont
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from ptrain import UINT8, Model  # noqa: E402
+
 TOLERANCE = 1e-3  # of probabilities
+
+
+def mix(noise, least, most):
+    return tuple(noise.randint(least, most) for _ in range(3))
 
 
 def draw(text, font, noise, size):
     """The line, padded with grey at the right to `size`, width and height; longer ones are narrowed."""
-    def mix(least, most):
-        return tuple(noise.randint(least, most) for _ in range(3))
-
     left, top, right, bottom = font.getbbox(text)
     margin = noise.randint(3, 9)
-    line = Image.new("RGB", (right - left + 2 * margin, bottom - top + 2 * margin), mix(190, 255))
-    ImageDraw.Draw(line).text((margin - left, margin - top), text, fill=mix(0, 90), font=font)
+    line = Image.new("RGB", (right - left + 2 * margin, bottom - top + 2 * margin), mix(noise, 190, 255))
+    ImageDraw.Draw(line).text((margin - left, margin - top), text, fill=mix(noise, 0, 90), font=font)
     frame = Image.new("RGB", size, (128, 128, 128))
     width = min(size[0], round(line.width * size[1] / line.height))
     frame.paste(line.resize((width, size[1]), Image.BILINEAR))
     return frame
+
+
+def draw_page(texts, fonts, noise, size):
+    """Texts at random places below each other."""
+    page = Image.new("RGB", size, mix(noise, 150, 255))
+    pen = ImageDraw.Draw(page)
+    for i, text in enumerate(texts):
+        place = noise.randint(0, size[0] // 3), (i + 0.2) * size[1] / len(texts)
+        pen.text(place, text, fill=mix(noise, 0, 110), font=noise.choice(fonts))
+    return page
+
+
+def compare_maps(options, document, session, pages):
+    """Of the probability of text of each pixel."""
+    height = width = document["image"]["size"]
+    mean, deviation = (np.asarray(document["image"][name], np.float32) for name in ("mean", "stddev"))
+    for path in sorted(options.photos.iterdir()) if options.photos else []:
+        with Image.open(path) as photo:
+            pages.append(photo.convert("RGB").resize((width, height), Image.BILINEAR))
+    model, worst, texts = Model(options.folder), 0.0, np.zeros(2, int)
+    for page in pages:
+        pixels = np.array(page)
+        scaled = ((pixels.astype(np.float32) / 255 - mean) / deviation)[:, :, ::-1].transpose(2, 0, 1)
+        theirs = session.run(None, {"x": np.ascontiguousarray(scaled[None], np.float32)})[0].reshape(height, width)
+        tensors = {"images": (UINT8, (1, height, width, 3), (ctypes.c_uint8 * pixels.size).from_buffer(pixels))}
+        ours = np.asarray(model.answer(tensors, "text_probabilities"), np.float32).reshape(height, width)
+        worst = max(worst, float(np.abs(ours - theirs).max()))
+        texts += [int((one > 0.3).sum()) for one in (ours, theirs)]
+    print(f"{len(pages)} pictures of {height}x{width} px: probabilities within {worst:.1e}; "
+          f"pixels of text: ptrain {texts[0]}, ONNX Runtime {texts[1]}")
+    return worst <= TOLERANCE
 
 
 def read_with_onnx(session, characters, image):
@@ -56,27 +95,13 @@ def read_with_ptrain(folder, images):
     return [(one["text"], one["probability"]) for one in answers]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("onnx", help="the published file")
-    parser.add_argument("folder", type=pathlib.Path, help="what pp_ocr_weights.py made of it")
-    parser.add_argument("--texts", type=pathlib.Path, required=True, help="a text a line")
-    parser.add_argument("--font", action="append", required=True, help="TrueType file; may be repeated")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    document = json.loads((options.folder / "model.json").read_text())
-    height, width = document["image"]["size"]
-    characters = document["class_names"]
-    session = onnxruntime.InferenceSession(options.onnx, providers=["CPUExecutionProvider"])
-    noise, texts = random.Random(options.seed), options.texts.read_text().splitlines()
-    fonts = [ImageFont.truetype(font, size) for font in options.font for size in (20, 24, 28, 32, 36)]
-    drawn = [draw(text, noise.choice(fonts), noise, (width, height)) for text in texts]
+def compare_texts(options, document, session, texts, drawn):
     with tempfile.TemporaryDirectory() as folder:
         files = [pathlib.Path(folder) / f"{i:05}.png" for i in range(len(drawn))]
         for file, image in zip(files, drawn):
             image.save(file)
         ours = read_with_ptrain(options.folder, files)
-    theirs = [read_with_onnx(session, characters, image) for image in drawn]
+    theirs = [read_with_onnx(session, document["class_names"], image) for image in drawn]
     differing = [(text, a, b) for text, (a, _), (b, _) in zip(texts, ours, theirs) if a != b]
     for text, a, b in differing:
         print(f"{text!r}: ptrain reads {a!r}, ONNX Runtime {b!r}")
@@ -84,7 +109,28 @@ def main():
     right = [sum(read == text for (read, _), text in zip(all_read, texts)) for all_read in (ours, theirs)]
     print(f"{len(texts)} lines: {len(texts) - len(differing)} read alike, probabilities within {worst:.1e}; "
           f"as drawn: ptrain {right[0]}, ONNX Runtime {right[1]}")
-    return 1 if differing or worst > TOLERANCE else 0
+    return not differing and worst <= TOLERANCE
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("onnx", help="the published file")
+    parser.add_argument("folder", type=pathlib.Path, help="what pp_ocr_weights.py made of it")
+    parser.add_argument("--texts", type=pathlib.Path, required=True, help="a text a line")
+    parser.add_argument("--font", action="append", required=True, help="TrueType file; may be repeated")
+    parser.add_argument("--photos", type=pathlib.Path, metavar="FOLDER", help="images for the detector")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    document = json.loads((options.folder / "model.json").read_text())
+    session = onnxruntime.InferenceSession(options.onnx, providers=["CPUExecutionProvider"])
+    noise, texts = random.Random(options.seed), options.texts.read_text().splitlines()
+    fonts = [ImageFont.truetype(font, size) for font in options.font for size in (20, 24, 28, 32, 36)]
+    size = document["image"]["size"]
+    if len(document["class_names"]) == 1:
+        pages = [draw_page(texts[i:i + 10], fonts, noise, (size, size)) for i in range(0, len(texts), 10)]
+        return 0 if compare_maps(options, document, session, pages) else 1
+    drawn = [draw(text, noise.choice(fonts), noise, tuple(size[::-1])) for text in texts]
+    return 0 if compare_texts(options, document, session, texts, drawn) else 1
 
 
 if __name__ == "__main__":

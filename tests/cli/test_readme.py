@@ -20,6 +20,7 @@ NOT_RUN = {
     f"{PROGRAM} bench infer runs/llama": "needs a trained language model: test_heads",
     f"{PROGRAM} infer runs/boxes data/coco": "needs the reader's copy of COCO: models/test_detection",
     f"{PROGRAM} infer runs/deeplabv3_resnet50": "needs hours of training: models/test_segmentation",
+    f"{PROGRAM} infer weights/ppocrv6": "needs published weights: scripts/peers/pp_ocr_peer.py, by hand",
     f"{PROGRAM} infer runs/dbnet": "needs two trained models: models/test_reading",
     f"{PROGRAM} bisect": "needs the history of the reader's program: test_bisect",
     "curl": "asks a server: test_serve_texts",
