@@ -100,7 +100,7 @@ std::vector<DataSourceRow> image_rows() {
         .provides = {video},
         .help = "videos as features of their frames in YouTube-8M's TFRecord files of tf.train.SequenceExample (id, "
                 "labels; rgb, audio): data.path/{train,val}/*.tfrecord, or names such as train0000.tfrecord and "
-                "validate0000.tfrecord",
+                "validate0000.tfrecord; class names in data.path/vocabulary.csv, if it is there",
         .keys = file_keys(),
         .targets = {tensor_names::multi_hot_labels}},
        open_youtube8m},

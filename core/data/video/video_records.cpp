@@ -6,10 +6,13 @@
 #include "core/data/shards/tf_record.h"
 #include "core/data/sources.h"
 #include "core/data/tensor_names.h"
+#include "core/data/text/row_reader.h"
+#include "core/io/atomic_file.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 namespace ptrain {
@@ -115,18 +118,55 @@ void VideoRecords::load(std::int64_t video, std::vector<std::uint8_t>& bytes, co
 
 namespace {
 
+constexpr const char* vocabulary_file = "vocabulary.csv";  // as YouTube-8M publishes it, beside the records
+
+/// Names of the classes in a vocabulary, whose rows are in the order of their labels. One without a name of its own has
+/// its entity's id (KnowledgeGraphId) in it.
+std::vector<std::string> read_vocabulary(const std::filesystem::path& path) {
+  const std::string file = path.string(), text = read_file(path);
+  RowReader rows(text, file, {',', Quoting::rfc4180});
+  std::vector<std::string> header, row, names;
+  if (!rows.next(header)) fail("{}: is empty", file);
+  const auto find_column = [&](std::string_view title) {
+    const auto found = std::ranges::find(header, title);
+    if (found == header.end()) fail("{}:{}: has no column {}", file, rows.line(), title);
+    return static_cast<std::size_t>(found - header.begin());
+  };
+  const std::size_t index = find_column("Index"), id = find_column("KnowledgeGraphId"), name = find_column("Name");
+  std::set<std::string> seen;
+  while (rows.next(row)) {
+    if (row.size() != header.size()) {
+      fail("{}:{}: expected {} fields, got {}", file, rows.line(), header.size(), row.size());
+    }
+    if (row[index] != std::to_string(names.size())) {
+      fail("{}:{}: expected Index {}, got {}", file, rows.line(), names.size(), quoted_name(row[index]));
+    }
+    names.push_back(row[name].empty() ? row[id] : row[name]);
+    if (!seen.insert(names.back()).second) names.back() += fmt::format(" ({})", row[id]);
+  }
+  return names;
+}
+
 class VideoDataset final : public Dataset {
  public:
   VideoDataset(const DataSettings& settings, Split split)
       : videos_(require_shards(settings.path, split, video_record_form)) {
     if (!videos_.note().empty()) notes_.push_back(videos_.note());
-    info_ = video_info(settings.max_frames, count_classes(settings, split));
+    const std::filesystem::path vocabulary = std::filesystem::path(settings.path) / vocabulary_file;
+    if (std::filesystem::exists(vocabulary)) {
+      const std::vector<std::string> names = read_vocabulary(vocabulary);
+      require_classes(settings, names, vocabulary.string());
+      info_ = video_info(settings.max_frames, static_cast<int>(names.size()));
+      info_.class_names = names;
+    } else {
+      info_ = video_info(settings.max_frames, count_classes(settings, split));
+    }
     for (std::int64_t video = 0; video < size(); ++video) {
       const std::vector<std::int32_t>& labels = videos_.labels(video);
       if (labels.empty()) fail("{}: has no labels", videos_.place(video));
       if (labels.back() < info_.classes) continue;
-      fail("{}: label {} is out of range: expected 0 to {} (model.classes, or the training split's largest label)",
-           videos_.place(video), labels.back(), info_.classes - 1);
+      fail("{}: label {} is out of range: expected 0 to {} (model.classes, {}, or the training split's largest label)",
+           videos_.place(video), labels.back(), info_.classes - 1, vocabulary_file);
     }
   }
 

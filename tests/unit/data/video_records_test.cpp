@@ -102,11 +102,35 @@ TEST_F(Videos, AreRefusedByFileAndRecord) {
   directory.write("train0.tfrecord", good);
   EXPECT_EQ(refusal(Split::train, 1),
             file +
-                ": record 0: label 1 is out of range: expected 0 to 0 (model.classes, or the training split's largest "
-                "label)");
+                ": record 0: label 1 is out of range: expected 0 to 0 (model.classes, vocabulary.csv, or the training "
+                "split's largest label)");
   EXPECT_EQ(refusal(Split::eval), directory.path().string() +
                                       ": has no shards to evaluate on; expected val/*.tfrecord, or names that contain "
                                       "the word val, validation, validate or test");
+}
+
+TEST_F(Videos, HaveClassesWithTheNamesInTheVocabulary) {
+  constexpr const char* header = "Index,TrainVideoCount,KnowledgeGraphId,Name,WikiDescription\n";
+  directory.write("train0.tfrecord", video("abcd", {1}, 2));
+  const auto write = [&](const std::string& rows) { directory.write("vocabulary.csv", header + rows); };
+  const std::string rows = "0,9,/m/a,Game,\"Rules, and\nturns.\"\n1,8,/m/b,,\n2,7,/m/c,Game,\n";
+  write(rows);
+  const auto data = open_dataset(settings(), Split::train);
+  EXPECT_EQ(data->info().classes, 3) << "more than the records have";
+  EXPECT_EQ(data->info().class_names, (std::vector<std::string>{"Game", "/m/b", "Game (/m/c)"}));
+  const std::string file = path("vocabulary.csv");
+  DataSettings more = settings();
+  more.classes = 4;
+  EXPECT_EQ(get_error_message([&] { open_dataset(more, Split::train); }),
+            file + ": has 3 classes (Game, /m/b, Game (/m/c)), but model.classes is 4; without it the data's are used");
+  write("0,9,/m/a,Game,\n2,8,/m/b,,\n");
+  EXPECT_EQ(refusal(), file + ":3: expected Index 1, got \"2\"");
+  write("0,9,/m/a,Game\n");
+  EXPECT_EQ(refusal(), file + ":2: expected 5 fields, got 4");
+  write("0,9,/m/a,Game,\n");
+  EXPECT_NE(refusal().find("record 0: label 1 is out of range: expected 0 to 0"), std::string::npos);
+  directory.write("vocabulary.csv", std::string("Index,Name\n"));
+  EXPECT_EQ(refusal(), file + ":1: has no column KnowledgeGraphId");
 }
 
 TEST_F(Videos, HaveFramesThatAreCheckedWhenTheyAreRead) {
