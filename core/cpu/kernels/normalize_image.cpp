@@ -4,6 +4,7 @@
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
 
+#include <algorithm>
 #include <array>
 
 namespace ptrain::cpu {
@@ -14,7 +15,8 @@ class NormalizeImageKernel final : public Kernel {
   explicit NormalizeImageKernel(const KernelContext& context)
       : channels_(context.op_as<NormalizeImage>().attrs().channels),
         dtype_(context.outputs[0].dtype),
-        pixels_(context.inputs[0].count() / 3) {
+        inputs_(context.inputs[0].shape[3]),
+        pixels_(context.inputs[0].count() / inputs_) {
     const NormalizeImage::Attributes& attrs = context.op_as<NormalizeImage>().attrs();
     for (std::size_t c = 0; c < 3; ++c) {
       for (std::size_t v = 0; v < 256; ++v) {
@@ -29,6 +31,7 @@ class NormalizeImageKernel final : public Kernel {
       using T = decltype(zero);
       auto* y = static_cast<T*>(args.outputs[0]);
       parallel_for(pixels_, 1 << 12, [&](std::int64_t begin, std::int64_t end) {
+        if (inputs_ > 3) return normalize_stacked(x, y, begin, end);
         channels_ == 4 ? normalize<T, 4>(x, y, begin, end) : normalize<T, 3>(x, y, begin, end);
       });
     });
@@ -43,8 +46,21 @@ class NormalizeImageKernel final : public Kernel {
     }
   }
 
-  int channels_;
+  template <typename T>
+  void normalize_stacked(const std::uint8_t* x, T* y, std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (std::int64_t image = 0; image < inputs_; image += 3) {
+        for (std::int64_t c = 0; c < 3; ++c) {
+          y[i * channels_ + image + c] = T(table_[static_cast<std::size_t>(c)][x[i * inputs_ + image + c]]);
+        }
+      }
+      std::fill(y + i * channels_ + inputs_, y + (i + 1) * channels_, T(0.0f));
+    }
+  }
+
+  std::int64_t channels_;
   DType dtype_;
+  std::int64_t inputs_;  // channels
   std::int64_t pixels_;
   std::array<std::array<float, 256>, 3> table_;
 };

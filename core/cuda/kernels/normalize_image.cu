@@ -53,13 +53,29 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+/// Pixels of `inputs` channels, those of several images: a thread computes an element.
+template <typename T>
+__global__ void __launch_bounds__(block_threads)
+    normalize_stacked_kernel(const std::uint8_t* x, std::int64_t elements, int inputs, int channels, Normalization n,
+                             T* y) {
+  for (std::int64_t i = grid_thread(); i < elements; i += grid_threads()) {
+    const std::int64_t pixel = i / channels;
+    const int channel = static_cast<int>(i % channels), c = channel % 3;
+    const float value = channel < inputs
+                            ? (static_cast<float>(x[pixel * inputs + channel]) / 255.0f - n.mean[c]) / n.deviation[c]
+                            : 0.0f;
+    y[i] = from_float<T>(value);
+  }
+}
+
 class NormalizeImageKernel final : public Kernel {
  public:
   NormalizeImageKernel(const KernelContext& context, Device& device)
       : device_(device),
         channels_(context.op_as<NormalizeImage>().attrs().channels),
         dtype_(context.outputs[0].dtype),
-        pixels_(context.inputs[0].count() / 3) {
+        inputs_(static_cast<int>(context.inputs[0].shape[3])),
+        pixels_(context.inputs[0].count() / inputs_) {
     const NormalizeImage::Attributes& attrs = context.op_as<NormalizeImage>().attrs();
     for (std::size_t c = 0; c < 3; ++c) {
       normalization_.mean[c] = attrs.mean[c];
@@ -70,7 +86,12 @@ class NormalizeImageKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     visit_floating(dtype_, [&](auto zero) {
       using T = decltype(zero);
-      if (channels_ == 4) {
+      if (inputs_ > 3) {
+        const std::int64_t elements = pixels_ * channels_;
+        launch(normalize_stacked_kernel<T>, grid_blocks(device_, elements), block_threads, device_,
+               static_cast<const std::uint8_t*>(args.inputs[0]), elements, inputs_, channels_, normalization_,
+               static_cast<T*>(args.outputs[0]));
+      } else if (channels_ == 4) {
         normalize<T, 4>(args);
       } else {
         normalize<T, 3>(args);
@@ -88,6 +109,7 @@ class NormalizeImageKernel final : public Kernel {
   Device& device_;
   int channels_;
   DType dtype_;
+  int inputs_;  // channels
   std::int64_t pixels_;
   Normalization normalization_;
 };

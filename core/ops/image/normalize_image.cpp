@@ -3,6 +3,11 @@
 #include "core/ops/require.h"
 
 namespace ptrain {
+namespace {
+
+constexpr std::int64_t most_padding = 3;  // channels
+
+}  // namespace
 
 std::string NormalizeImage::attributes() const {
   return fmt::format("channels={} dtype={}", attributes_.channels, to_string(attributes_.dtype));
@@ -11,10 +16,10 @@ std::string NormalizeImage::attributes() const {
 std::vector<TensorDesc> NormalizeImage::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
   const Shape& x = inputs[0].shape;
-  require(inputs[0].dtype == DType::u8 && x.rank() == 4 && x[3] == 3, "expected pixels u8[N,H,W,3], got {}",
-          inputs[0].to_string());
-  require(attributes_.channels == 3 || attributes_.channels == 4, "expected 3 or 4 output channels, got {}",
-          attributes_.channels);
+  require(inputs[0].dtype == DType::u8 && x.rank() == 4 && x[3] > 0 && x[3] % 3 == 0,
+          "expected pixels u8[N,H,W,3k], got {}", inputs[0].to_string());
+  require(attributes_.channels >= x[3] && attributes_.channels <= x[3] + most_padding,
+          "expected {} to {} output channels, got {}", x[3], x[3] + most_padding, attributes_.channels);
   require(is_floating(attributes_.dtype), "expected a floating-point output, got {}", to_string(attributes_.dtype));
   return {{attributes_.dtype, {x[0], x[1], x[2], attributes_.channels}}};
 }

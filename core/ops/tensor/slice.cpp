@@ -47,4 +47,10 @@ std::vector<TensorDesc> SliceGrad::infer(std::span<const TensorDesc> inputs) con
   return {{inputs[0].dtype, with_axes(shape, axis, axis + 1, std::array{extent_})}};
 }
 
+void SliceGrad::gradient(GradientBuilder& builder) const {
+  const ValueId gradient = builder.output_gradient(0);
+  if (gradient == no_value || !builder.needs_gradient(0)) return;
+  builder.set_input_gradient(0, builder.emit(std::make_shared<Slice>(attrs()), {gradient}).front());
+}
+
 }  // namespace ptrain

@@ -21,13 +21,15 @@ class Slice final : public OpWith<SliceAttributes> {
   void gradient(GradientBuilder& builder) const override;
 };
 
-/// inputs: dy [...].  outputs: dx of `extent` along the axis, zero but for [begin, end), which is dy.
+/// inputs: dy [...].  outputs: dx of `extent` along the axis, zero but for [begin, end), which is dy. As a layer by
+/// itself it pads with zeros.
 class SliceGrad final : public OpWith<SliceAttributes> {
  public:
   SliceGrad(SliceAttributes attributes, std::int64_t extent) : OpWith(attributes), extent_(extent) {}
   std::string_view type() const override { return "slice_grad"; }
   std::string attributes() const override;
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  void gradient(GradientBuilder& builder) const override;
 
  private:
   std::int64_t extent_;

@@ -41,6 +41,35 @@ TEST(Slice, TakesPartsOfAnyAxis) {
   check_op(large);
 }
 
+OpCase make_padding_case(DType dtype, Shape shape, int axis, std::int64_t begin, std::int64_t extent) {
+  OpCase c;
+  const auto at = static_cast<std::size_t>(axis);
+  const std::int64_t end = begin + shape[axis];
+  c.op = std::make_shared<SliceGrad>(SliceAttributes{axis, begin, end}, extent);
+  c.inputs = {random_tensor(dtype, shape, 1, -99, 99)};
+  c.reference = [at, begin, end, extent](const std::vector<HostTensor>& in) {
+    std::vector<std::int64_t> padded = in[0].desc.shape.dims();
+    padded[at] = extent;
+    const Shape to(std::move(padded));
+    std::vector<double> y;
+    std::size_t next = 0;
+    for (std::int64_t i = 0; i < to.count(); ++i) {
+      const std::int64_t place = get_places(to, i)[at];
+      y.push_back(place >= begin && place < end ? in[0].values[next++] : 0);
+    }
+    return std::vector<std::vector<double>>{y};
+  };
+  c.gradient_inputs = {0};
+  return c;
+}
+
+TEST(Slice, GradientPadsWithZerosAndHasAGradientOfItsOwn) {
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    check_op(make_padding_case(dtype, Shape{2, 3, 5, 4}, 1, 1, 5));
+    check_op(make_padding_case(dtype, Shape{3, 4}, 0, 0, 5));
+  }
+}
+
 TEST(Slice, RefusesWhatIsNotThere) {
   const std::vector<TensorDesc> inputs{{DType::f32, {4, 3}}};
   for (const SliceAttributes& attributes :
