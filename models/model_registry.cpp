@@ -30,6 +30,7 @@
 #include "models/vision/regnet.h"
 #include "models/vision/resnet.h"
 #include "models/vision/retinanet.h"
+#include "models/vision/stnet.h"
 #include "models/vision/vgg.h"
 #include "models/vision/vision_transformer.h"
 
@@ -91,6 +92,10 @@ std::unique_ptr<Model> resnet(const Config& config, const DatasetInfo& data) {
   spec.groups = groups;
   spec.group_width = group_width;
   return make_resnet(spec);
+}
+
+std::unique_ptr<Model> stnet(const Config& config, const DatasetInfo& data) {
+  return make_stnet(stnet_spec(config, data));
 }
 
 template <int depth>
@@ -326,6 +331,8 @@ const std::vector<Row>& model_rows() {
   static const Keys efficientnet_keys = concatenate(mobilenet_v2_keys, {"model.stochastic_depth"});
   static const Keys resnet_keys = concatenate(mobilenet_v1_keys, {"model.zero_init_residual", "model.blur_pool"});
   static const Keys segment_network_keys = concatenate(resnet_keys, {"model.segments", "model.dropout"});
+  static const Keys stnet_keys =
+      concatenate(mobilenet_v1_keys, {"model.zero_init_residual", "model.segments", "model.frames_per_segment"});
   static const Keys convnext_keys = concatenate(image_keys, {"model.stochastic_depth"});
   static const Keys vision_transformer_keys = concatenate(convnext_keys, {"model.attention"});
   static const Keys text_detector_keys = concatenate({"data.image_size", "data.augment"}, norm_keys);
@@ -372,6 +379,8 @@ const std::vector<Row>& model_rows() {
                        "timm deit_small_patch16_224", {79.86, "timm"}),
       image_row("tsn_resnet50", {"TSN"}, "TSN", segment_network_keys, resnet<50>, "mmaction2",
                 {{70.60, "mmaction2, 25 segments and 10 crops", "Kinetics-400"}}),
+      image_row("stnet_resnet50", {"StNet"}, "stNet", stnet_keys, stnet, "torchvision",
+                {{69.0, "PaddlePaddle/models, 25 segments", "Kinetics-400"}}),
       make_encoder_row("bert", {"BERT_finetune"}, bert_keys, bert<BertForm::bert>, bert_size_names()),
       make_encoder_row("distilbert", {"DistilBERT"}, encoder_keys, bert<BertForm::distilbert>),
       make_encoder_row("roberta", {"RoBERTa"}, encoder_keys, bert<BertForm::roberta>),
@@ -492,7 +501,12 @@ DatasetInfo described_data(const ModelEntry& model) {
     case DataKind::image:
       data.classes = 1000;
       data.image_size = Config{}.data.image_size;
-      if (model.reads_clips()) data.frames = static_cast<int>(Config{}.model.segments);
+      if (model.reads_clips()) {
+        Config config;
+        config.model.entry = model;
+        data.frames_per_segment = frames_per_segment(config);
+        data.frames = static_cast<int>(config.model.segments) * data.frames_per_segment;
+      }
       break;
     case DataKind::text:
       data.classes = 2;

@@ -47,9 +47,10 @@ struct ModelConfig {
   AttentionAlgorithm attention = AttentionAlgorithm::flash;
   GeluForm gelu = GeluForm::automatic;  // automatic: as the weights' config.json says, else erf
   double dropout = 0.1;
-  double attention_dropout = 0;  // transformer
-  bool norm_first = false;       // transformer: pre-norm
-  std::int64_t segments = 3;     // segments of a clip, with one frame each
+  double attention_dropout = 0;         // transformer
+  bool norm_first = false;              // transformer: pre-norm
+  std::int64_t segments = 3;            // segments of a clip
+  std::int64_t frames_per_segment = 5;  // stnet: successive frames, stacked to one image
   double stochastic_depth =
       0.2;  // stochastic depth: drop probability of the last residual branch; lower for earlier ones
   std::int64_t vocab_size = 0;  // 0: as in the vocabulary file

@@ -76,9 +76,14 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
                 "to cuDNN; math: with the score matrix"),
       model_key("gelu", &ModelConfig::gelu,
                 "erf is exact, tanh the approximation; auto: as the weights' config.json says, else erf"),
-      model_key("segments", &ModelConfig::segments,
-                "segments of equal length per clip, with one frame read from each; Wang et al. 2016 train with 3")
+      model_key(
+          "segments", &ModelConfig::segments,
+          "segments of equal length per clip, with one frame read from each, or model.frames_per_segment; Wang et "
+          "al. 2016 train with 3, stNet with 7")
           .between(1, 64),
+      model_key("frames_per_segment", &ModelConfig::frames_per_segment,
+                "successive frames read from each segment of a clip, stacked to one image of 3 channels for each")
+          .between(1, 16),
       model_key("dropout", &ModelConfig::dropout, "dropout probability").at_least(0).below(1),
       model_key("attention_dropout", &ModelConfig::attention_dropout,
                 "transformer: dropout probability of attention weights")

@@ -11,6 +11,11 @@ bool ModelEntry::reads_key(std::string_view key) const {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+int frames_per_segment(const Config& config) {
+  if (!config.model.entry.reads_key("model.frames_per_segment")) return 1;
+  return static_cast<int>(config.model.frames_per_segment);
+}
+
 std::string task_name(const Config& config) {
   const std::vector<std::string>& tasks = config.model.entry.tasks;
   return tasks.size() > 1 ? config.model.head : tasks.front();

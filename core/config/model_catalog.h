@@ -40,6 +40,8 @@ struct ModelEntry {
 };
 
 struct Config;
+/// Successive frames that the model reads from each segment of a clip.
+int frames_per_segment(const Config& config);
 /// Name of the task to train: the model's only one, or the one selected by model.head.
 std::string task_name(const Config& config);
 /// Whether the model has adapters beside frozen weights.

@@ -54,7 +54,8 @@ struct DatasetInfo {
   // Images: u8 pixels [height, width, 3]; the model sees (pixel / 255 - mean[c]) / stddev[c]. A clip is `frames`
   // consecutive images.
   ImageSize image_size;
-  int frames = 0;  // of a clip; 0: samples are images
+  int frames = 0;              // of a clip, those of all segments; 0: samples are images
+  int frames_per_segment = 1;  // successive ones
   std::array<float, 3> mean{};
   std::array<float, 3> stddev{1.0f, 1.0f, 1.0f};
   ImageOrientation orientation = ImageOrientation::exif;

@@ -44,6 +44,11 @@ std::vector<std::string> label_names(const DatasetInfo& info) {
   return info.class_names;
 }
 
+void set_clip_form(DatasetInfo& info, const DataSettings& settings) {
+  info.frames = settings.segments * settings.frames_per_segment;
+  info.frames_per_segment = settings.frames_per_segment;
+}
+
 DatasetInfo tokens_info(int max_length, int vocab_size) {
   DatasetInfo info;
   info.kind = DataKind::tokens;

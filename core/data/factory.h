@@ -26,7 +26,8 @@ struct DataSettings {
                                          // mask_folder: names of the classes
   int ignore_index = 255;                // mask_folder: value of pixels without a class in label maps
   ImageSize image_size = {};             // empty: the source's own (28 idx, 32 cifar and synthetic, 224 others)
-  int segments = 0;                      // clip_folder, synthetic: frames read of each clip; 0: samples are images
+  int segments = 0;                      // clip_folder, synthetic: of each clip; 0: samples are images
+  int frames_per_segment = 1;            // clip_folder, synthetic: successive frames read of each segment
   Augmentation augment = Augmentation::automatic;
   ImageOrientation orientation = ImageOrientation::exif;
   int max_length = 128;                               // tokens per sample, [CLS] and [SEP] included
@@ -54,6 +55,8 @@ struct DataSettings {
 /// message names the file (and line), and what was expected.
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split);
 
+/// Sets the frames of clips; none where samples are images.
+void set_clip_form(DatasetInfo& info, const DataSettings& settings);
 /// The DatasetInfo of blocks of running text.
 DatasetInfo tokens_info(int max_length, int vocab_size);
 /// The DatasetInfo of texts and their translations.

@@ -52,7 +52,8 @@ std::vector<DataSourceRow> image_rows() {
       {{.name = "clip_folder",
         .provides = {clip},
         .help = "clips, for models that read them: frames (images) in data.path/train/<class>/<clip>/ and val "
-                "likewise, in the order of their names, model.segments of them at least; data.split.dev without val",
+                "likewise, in the order of their names, model.segments of them at least, times "
+                "model.frames_per_segment; data.split.dev without val",
         .keys = encoded_keys,
         .can_split = true},
        open_clip_folder,

@@ -21,7 +21,7 @@ std::unique_ptr<Dataset> open_idx(const DataSettings& settings, Split split);
 bool holds_cifar(const std::filesystem::path& root);
 std::unique_ptr<Dataset> open_cifar(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_image_folder(const DataSettings& settings, Split split);
-/// Also throws Error when a clip has fewer frames than settings.segments; the message names it.
+/// Also throws Error when a clip has fewer frames than its segments need; the message names it.
 std::unique_ptr<Dataset> open_clip_folder(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_mask_folder(const DataSettings& settings, Split split);
 std::unique_ptr<Dataset> open_voc_segmentation(const DataSettings& settings, Split split);

@@ -29,7 +29,7 @@ class ClipInputs final : public InferenceDataset {
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     try {
-      load_clip(clip(index).folder, info_.frames, FrameChoice::middle, transform_, random, scratch,
+      load_clip(clip(index).folder, clip_form(info_), FrameChoice::middle, transform_, random, scratch,
                 out.at<std::uint8_t>(tensor_names::images));
       out.set(tensor_names::labels, clip(index).label);
     } catch (const Error& error) {

@@ -41,6 +41,9 @@ struct WeightMapping {
   Layout layout = Layout::rows;
   std::int64_t row_begin = 0;
   std::int64_t pixels = 1;  // P of image_row
+  /// Images that a convolution's input stacks. Filters of one image in a file, of C / images channels, are averaged
+  /// over its channels, divided by `images` and repeated for every channel (stNet).
+  std::int64_t stacked_images = 1;
   /// When fine-tuning, weights may lack the head, or have a classifier for another number of classes. A published
   /// model has no adapters, or has them in a file of their own.
   enum class Part { body, head, classifier, adapter } part = Part::body;

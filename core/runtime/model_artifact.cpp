@@ -306,7 +306,8 @@ ModelArtifact open_trained_model(const fs::path& folder, std::span<const ModelEn
   }
   trained.data.max_frames = static_cast<int>(trained.config.data.max_frames);
   if (entry.reads_clips()) {
-    trained.data.frames = static_cast<int>(trained.config.model.segments);
+    trained.data.frames_per_segment = frames_per_segment(trained.config);
+    trained.data.frames = static_cast<int>(trained.config.model.segments) * trained.data.frames_per_segment;
   }
   if (trained.config.model.classes != trained.data.classes) {
     fail("{}: {} class names for {} classes", path.string(), trained.data.classes, trained.config.model.classes);

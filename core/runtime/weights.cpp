@@ -199,6 +199,28 @@ void add_first_row(const NamedTensor& more, const std::filesystem::path& path, c
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += rows[i % width];
 }
 
+/// Whether a file has the filters of one of the images that the model stacks.
+bool is_one_image(const Shape& file, const WeightMapping& mapping) {
+  if (mapping.stacked_images == 1 || file.rank() != 4) return false;
+  const Shape& all = mapping.external_shape;
+  return file == Shape{all[0], all[1] / mapping.stacked_images, all[2], all[3]};
+}
+
+/// Filters [K,C,R,S] of stacked images from those of one image; see WeightMapping::stacked_images.
+std::vector<float> stack_filters(std::span<const float> one_image, const WeightMapping& mapping) {
+  const Shape& shape = mapping.external_shape;
+  const auto pixels = static_cast<std::size_t>(shape[2] * shape[3]), channels = static_cast<std::size_t>(shape[1]);
+  const auto images = static_cast<std::size_t>(mapping.stacked_images), own = channels / images;
+  std::vector<float> stacked(static_cast<std::size_t>(shape.count()));
+  for (std::size_t i = 0; i < stacked.size(); ++i) {
+    const std::size_t filter = i / (channels * pixels), pixel = i % pixels;
+    double sum = 0;
+    for (std::size_t c = 0; c < own; ++c) sum += one_image[(filter * own + c) * pixels + pixel];
+    stacked[i] = static_cast<float>(sum / static_cast<double>(channels));
+  }
+  return stacked;
+}
+
 /// The name that a model's variable has in `variables`: it may be there in low precision, or in blocks, alone.
 std::string stored_name(const Variables& variables, const std::string& name) {
   if (variables.contains(name)) return name;
@@ -355,7 +377,8 @@ void write_block_rows(const NamedTensor& tensor, std::span<const float> values, 
 
 void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
                  Variables& variables, const NamedTensor* more) {
-  const std::vector<float> external = finite_values(tensor, path, mapping.external);
+  std::vector<float> external = finite_values(tensor, path, mapping.external);
+  if (is_one_image(tensor.shape, mapping)) external = stack_filters(external, mapping);
   const std::string name = stored_name(variables, mapping.variable);
   if (find_block_weights(name)) {
     invariant(more == nullptr, "weights in blocks are the sum of two tensors");
@@ -413,7 +436,8 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
   const WeightMapping *missing_adapter = nullptr, *found_adapter = nullptr;
   for (const WeightMapping& mapping : mappings) {
     const NamedTensor* tensor = tensors.find(mapping);
-    const bool fits = tensor != nullptr && tensor->shape == mapping.external_shape;
+    const bool fits =
+        tensor != nullptr && (tensor->shape == mapping.external_shape || is_one_image(tensor->shape, mapping));
     if (tensor != nullptr) used.insert(tensor);
     const bool may_differ =
         tensor == nullptr ? mapping.part != WeightMapping::Part::body : mapping.part == WeightMapping::Part::classifier;

@@ -93,6 +93,7 @@ DataSettings data_settings(const Config& config) {
   settings.source = data.source;
   settings.synthetic_kind = model.reads;
   if (model.reads_clips()) settings.segments = static_cast<int>(config.model.segments);
+  settings.frames_per_segment = frames_per_segment(config);
   settings.path = data.path;
   settings.train_file = data.train_file;
   settings.dev_file = data.dev_file;

@@ -31,9 +31,10 @@ class ResNetBody : public VisionBlocks {
   };
   /// Stage `number` of 1 to 4; names of its variables begin with `prefix`.
   ValueId stage(const std::string& prefix, std::size_t number, ValueId x, const Sampling& sampling);
+  /// What is before the first stage.
+  ValueId stem(ValueId images);
 
  private:
-  ValueId stem(ValueId images);
   ValueId pooled(const std::string& name, ValueId x);
   /// A 3x3 convolution, norm and ReLU; with blur pooling they run at full size and the blur has the stride.
   ValueId strided(const std::string& name, int number, ValueId x, ConvSpec spec);

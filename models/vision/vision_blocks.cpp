@@ -14,6 +14,7 @@
 #include "core/ops/normalization/batch_norm.h"
 #include "core/ops/tensor/binary.h"
 #include "core/ops/tensor/reshape.h"
+#include "core/ops/tensor/transpose.h"
 #include "core/ops/tensor/unary.h"
 
 #include <cmath>
@@ -21,8 +22,7 @@
 namespace ptrain {
 namespace {
 
-constexpr int image_channels = 3;
-constexpr int padded_channels = 4;
+constexpr std::int64_t image_channels = 3;
 
 /// Filters of `channels` inputs each here, `file_channels` of which are in files; the others are zero.
 ModelVariable filters(const std::string& name, const ConvSpec& spec, std::int64_t channels,
@@ -60,7 +60,7 @@ void VisionBlocks::require_multiples(const Bucket& batch, int step, const std::s
   }
 }
 
-ValueId VisionBlocks::inputs(const Bucket& batch, std::int64_t frames) {
+ValueId VisionBlocks::inputs(const Bucket& batch, std::int64_t frames, std::int64_t stacked) {
   const ImageSize size = image_size(batch);
   const Shape shape{batch.rows * frames, size.height, size.width, image_channels};
   const ValueId pixels = graph_.add_input(tensor_names::images, {DType::u8, shape});
@@ -68,14 +68,26 @@ ValueId VisionBlocks::inputs(const Bucket& batch, std::int64_t frames) {
   NormalizeImage::Attributes attrs;
   attrs.mean = image_spec_.pixels.mean;
   attrs.deviation = image_spec_.pixels.deviation;
-  attrs.channels = padded_channels;
-  images_ = add("normalize", std::make_shared<NormalizeImage>(attrs), {pixels});
+  attrs.channels = static_cast<int>((stacked * image_channels + 3) / 4 * 4);
+  images_stacked_ = stacked;
+  images_ = add("normalize", std::make_shared<NormalizeImage>(attrs), {stacked > 1 ? stack(pixels, stacked) : pixels});
   return images_;
 }
 
+ValueId VisionBlocks::stack(ValueId pixels, std::int64_t stacked) {
+  const Shape shape = graph_.desc(pixels).shape;
+  const auto n = shape[0] / stacked, h = shape[1], w = shape[2], c = shape[3];
+  ValueId x = add("stack.frames", std::make_shared<Reshape>(Shape{n, stacked, h, w, c}), {pixels});
+  x = add("stack", std::make_shared<Transpose>(std::vector{0, 2, 3, 1, 4}), {x});
+  return add("stack.channels", std::make_shared<Reshape>(Shape{n, h, w, stacked * c}), {x});
+}
+
 ValueId VisionBlocks::declare_filters(const std::string& name, ValueId x, const ConvSpec& spec) {
-  const std::int64_t in_files = x == images_ ? image_channels : channels(x);
-  return parameter(filters(name + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups));
+  const bool reads_images = x == images_;
+  const std::int64_t in_files = reads_images ? images_stacked_ * image_channels : channels(x);
+  ModelVariable weight = filters(name + ".weight", spec, channels(x) / spec.groups, in_files / spec.groups);
+  if (reads_images) weight.files.front().stacked_images = images_stacked_;
+  return parameter(std::move(weight));
 }
 
 ValueId VisionBlocks::convolution(const std::string& name, ValueId x, const ConvSpec& spec) {

@@ -62,9 +62,10 @@ class VisionBlocks : public Blocks {
   }
   /// Throws Error{usage} unless images have sides of multiples of `step` px. `model` is its name.
   void require_multiples(const Bucket& batch, int step, const std::string& model) const;
-  /// Adds labels, and images u8 [rows * frames, height, width, 3] of image_size() with `frames` images per row:
-  /// normalised, with a zero fourth channel, which makes the first convolution faster.
-  ValueId inputs(const Bucket& batch, std::int64_t frames = 1);
+  /// Adds images u8 [rows * frames, height, width, 3] of image_size() with `frames` images per row: normalised, with
+  /// `stacked` successive ones side by side in the channels of one, and zeros up to a multiple of four channels, which
+  /// makes the first convolution faster.
+  ValueId inputs(const Bucket& batch, std::int64_t frames = 1, std::int64_t stacked = 1);
   const ImageSpec& spec() const { return image_spec_; }
   /// The stride of the first convolution; small images have none.
   int first_stride() const { return image_spec_.stem == Stem::small ? 1 : 2; }
@@ -138,7 +139,10 @@ class VisionBlocks : public Blocks {
   ValueId declare_filters(const std::string& name, ValueId x, const ConvSpec& spec);
   const ImageSpec& image_spec_;
   Norms norms_;
+  /// [N stacked, H, W, 3] to [N, H, W, 3 stacked].
+  ValueId stack(ValueId pixels, std::int64_t stacked);
   ValueId images_ = no_value;  // normalised
+  std::int64_t images_stacked_ = 1;
 };
 
 }  // namespace ptrain

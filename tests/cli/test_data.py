@@ -242,6 +242,21 @@ class Clips(ProgramTest):
         self.assert_one_line_error(self.train("x"), 1, "train/red/clip9: has 2 frames", "at least 3", "model.segments")
         self.assert_one_line_error(self.train("x", "-o", "model.segments=0"), 2, "model.segments")
 
+    def test_stacks_successive_frames_of_segments(self):
+        model = "model: {name: stnet_resnet50, segments: 2, frames_per_segment: 2, stem: imagenet, zero_init_residual: false}"
+        self.config.write_text(self.config.read_text().replace(CLIPS.splitlines()[0], model))
+        report = self.trained("stacked")
+        self.assertEqual((report["model"]["name"], report["model"]["sample"]), ("stnet_resnet50", "clip"))
+        answered = run("infer", self.folder / "stacked", self.clips / "val", "--format", "jsonl")
+        self.assertEqual(answered.returncode, 0, answered.stderr)
+        found = [json.loads(line) for line in answered.stdout.splitlines()]
+        kept = [json.loads(line) for line in (self.folder / "stacked/predictions.jsonl").read_text().splitlines()]
+        self.assertEqual([one["classes"][0]["name"] for one in found], [one["prediction"] for one in kept])
+        self.assert_one_line_error(run("export", self.folder / "stacked", "--out", self.folder / "out", "--format", "onnx"), 2, "reads clips of 4 frames")
+        self.assert_one_line_error(self.train("x", "-o", "model.frames_per_segment=3"), 1, "clip0: has 5 frames", "at least 6",
+                                   "model.segments times model.frames_per_segment")
+        self.assert_one_line_error(self.train("x", "-o", "model.frames_per_segment=0"), 2, "model.frames_per_segment")
+
     def test_init_knows_clips(self):
         out = self.folder / "mine.yaml"
         written = run("init", self.clips, "--out", out)

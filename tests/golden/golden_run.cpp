@@ -209,7 +209,7 @@ std::unique_ptr<Model> make_base(const nlohmann::json& json, Padding padding) {
     config.model.blur_pool = json.at("case").get<std::string>().ends_with("_blur");
     config.model.dropout = config.model.stochastic_depth = 0;
     config.model.classes = json.at("classes");
-    config.model.segments = json.value("frames", 1);
+    config.model.segments = json.value("frames", 1) / frames_per_segment(config);
     DatasetInfo data;
     data.classes = json.at("classes");
     data.image_size = json.at("size").get<int>();

@@ -174,6 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"regnet_y_400mf", Fusion::full}, Case{"convnext_tiny", Fusion::full}, Case{"convnext_tiny", Fusion::off},
         Case{"vit_b_16", Fusion::full}, Case{"deit_small", Fusion::full}, Case{"deit_small", Fusion::off},
         Case{"vgg16", Fusion::full}, Case{"vgg16_bn", Fusion::full}, Case{"tsn_resnet50", Fusion::full},
+        Case{"stnet_resnet50", Fusion::full}, Case{"stnet_resnet50", Fusion::off},
         Case{"retinanet_resnet50_fpn", Fusion::full}, Case{"maskrcnn_resnet50_fpn", Fusion::full},
         Case{"maskrcnn_resnet50_c4", Fusion::full}, Case{"ppyoloe_tiny", Fusion::full},
         Case{"ppyoloe_tiny", Fusion::off}, Case{"deeplabv3_resnet50", Fusion::full},

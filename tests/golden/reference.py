@@ -92,6 +92,7 @@ CASES = {case.name: case for case in (
     Case("vgg16", 2, 64, 10, {**MOMENTUM, "lr": 1e-7}, tolerance=0.02),
     Case("vgg16_bn", 4, 64, 10, {**MOMENTUM, "lr": 1e-5}, tolerance=0.02),
     Case("tsn_resnet50", 4, 64, 10, {**MOMENTUM, "lr": 0.001}, frames=3),
+    Case("stnet_resnet50", 4, 64, 10, {**MOMENTUM, "lr": 2e-5}, frames=15),
     # Of 104 px the features have 13, so that the pyramid's first dilation, 12, reads more than the middle of its filters.
     # The norm of three images' means magnifies rounding: PyTorch's own fp32 is off by 0.005.
     Case("deeplabv3_resnet50", 3, 104, 5, MOMENTUM, tolerance=0.02, pixels=True),
@@ -488,6 +489,9 @@ def build(case, dtype):
     elif case.detects:
         model = mask_detector(case) if case.finds_masks else detector(case)
         set_frozen_norms(model)
+    elif case.name.startswith("stnet"):
+        import stnet
+        model = stnet.Stnet(case.classes, case.frames // stnet.FRAMES)
     elif case.frames > 1:
         import segment_network
         model = segment_network.Recognizer(case.classes, case.frames)

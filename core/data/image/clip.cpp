@@ -21,34 +21,41 @@ std::vector<std::string> frames_in(const fs::path& folder) {
   return names;
 }
 
-std::vector<int> chosen_frames(int frames, int segments, FrameChoice choice, SampleRandom random) {
+ClipForm clip_form(const DatasetInfo& info) { return {info.frames / info.frames_per_segment, info.frames_per_segment}; }
+
+std::vector<int> chosen_frames(int frames, const ClipForm& form, FrameChoice choice, SampleRandom random) {
   std::vector<int> chosen;
-  const int length = frames / segments;
-  for (int i = 0; i < segments; ++i) {
+  const int length = frames / form.segments, successive = form.frames_per_segment;
+  for (int i = 0; i < form.segments; ++i) {
+    int first = 0;
     switch (choice) {
       case FrameChoice::drawn:
-        chosen.push_back(i * length + random.below(length));
+        first = i * length + random.below(length - successive + 1);
         break;
       case FrameChoice::middle:
-        chosen.push_back(static_cast<int>((2 * i + 1) * std::int64_t{frames} / (2 * segments)));
+        first = static_cast<int>((2 * i + 1) * std::int64_t{frames} / (2 * form.segments)) - successive / 2;
         break;
     }
+    for (int j = 0; j < successive; ++j) chosen.push_back(first + j);
   }
   return chosen;
 }
 
-std::string too_few_frames(const fs::path& clip, std::size_t frames, int segments) {
-  return fmt::format("{}: has {} ({}), expected at least {} (model.segments)", clip.string(),
-                     counted(static_cast<std::int64_t>(frames), "frame"), image_files, segments);
+std::string too_few_frames(const fs::path& clip, std::size_t frames, const ClipForm& form) {
+  const bool is_stacked = form.frames_per_segment > 1;
+  return fmt::format("{}: has {} ({}), expected at least {} (model.segments{})", clip.string(),
+                     counted(static_cast<std::int64_t>(frames), "frame"), image_files, form.frames(),
+                     is_stacked ? " times model.frames_per_segment" : "");
 }
 
-void load_clip(const fs::path& clip, int segments, FrameChoice choice, const ImageTransform& transform,
+void load_clip(const fs::path& clip, const ClipForm& form, FrameChoice choice, const ImageTransform& transform,
                SampleRandom random, Scratch& scratch, std::span<std::uint8_t> out) {
   const std::vector<std::string> names = frames_in(clip);
-  if (names.size() < static_cast<std::size_t>(segments)) throw BadSample(too_few_frames(clip, names.size(), segments));
-  const std::size_t bytes = out.size() / static_cast<std::size_t>(segments);
+  const auto needed = static_cast<std::size_t>(form.frames());
+  if (names.size() < needed) throw BadSample(too_few_frames(clip, names.size(), form));
+  const std::size_t bytes = out.size() / needed;
   const std::vector<int> chosen =
-      chosen_frames(static_cast<int>(names.size()), segments, choice, random.in(DataStream::frames));
+      chosen_frames(static_cast<int>(names.size()), form, choice, random.in(DataStream::frames));
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const fs::path frame = clip / names[static_cast<std::size_t>(chosen[i])];
     read_sample(frame, scratch.file);

@@ -8,8 +8,8 @@
 namespace ptrain {
 namespace {
 
-/// Throws Error naming the first clip that has fewer frames than segments.
-void require_frames(const ImageList& list, int segments) {
+/// Throws Error naming the first clip that has too few frames.
+void require_frames(const ImageList& list, const ClipForm& form) {
   std::vector<std::size_t> counts(list.files.size());
   parallel_for(static_cast<std::int64_t>(counts.size()), 16, [&](std::int64_t begin, std::int64_t end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
@@ -17,8 +17,8 @@ void require_frames(const ImageList& list, int segments) {
     }
   });
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] >= static_cast<std::size_t>(segments)) continue;
-    fail("{}", too_few_frames(list.full_path(list.files[i]), counts[i], segments));
+    if (counts[i] >= static_cast<std::size_t>(form.frames())) continue;
+    fail("{}", too_few_frames(list.full_path(list.files[i]), counts[i], form));
   }
 }
 
@@ -30,15 +30,15 @@ class ClipFolderDataset : public Dataset {
         transform_(photo_transform(settings, split)) {
     notes_ = list_.notes;
     info_ = photo_info(settings, list_.class_names, list_.directory.string());
-    info_.frames = settings.segments;
-    require_frames(list_, info_.frames);
+    set_clip_form(info_, settings);
+    require_frames(list_, clip_form(info_));
   }
 
   std::int64_t size() const override { return static_cast<std::int64_t>(list_.files.size()); }
 
   void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const override {
     const ImageList::File& clip = list_.files[static_cast<std::size_t>(index)];
-    load_clip(list_.full_path(clip), info_.frames, choice_, transform_.in_form(out.form()), random, scratch,
+    load_clip(list_.full_path(clip), clip_form(info_), choice_, transform_.in_form(out.form()), random, scratch,
               out.at<std::uint8_t>(tensor_names::images));
     out.set<std::int32_t>(tensor_names::labels, clip.label);
   }

@@ -16,7 +16,7 @@ namespace {
 using Frames = std::vector<int>;
 
 Frames middle(int frames, int segments) {
-  return chosen_frames(frames, segments, FrameChoice::middle, SampleRandom(0, 0, 0));
+  return chosen_frames(frames, {segments}, FrameChoice::middle, SampleRandom(0, 0, 0));
 }
 
 // The expected numbers are numpy's, by mmaction2's formula: (arange(K) * n / K + n / K / 2).astype(int32).
@@ -32,7 +32,7 @@ TEST(Clip, TrainingDrawsAnyFrameOfEachSegment) {
   constexpr int frames = 11, segments = 3, length = 3;  // the last two are of no segment
   std::vector<std::set<int>> seen(segments);
   for (std::uint64_t epoch = 0; epoch < 60; ++epoch) {
-    const Frames drawn = chosen_frames(frames, segments, FrameChoice::drawn, SampleRandom(1, epoch, 5));
+    const Frames drawn = chosen_frames(frames, {segments}, FrameChoice::drawn, SampleRandom(1, epoch, 5));
     ASSERT_EQ(drawn.size(), 3u);
     for (int i = 0; i < segments; ++i) seen[static_cast<std::size_t>(i)].insert(drawn[static_cast<std::size_t>(i)]);
   }
@@ -40,7 +40,29 @@ TEST(Clip, TrainingDrawsAnyFrameOfEachSegment) {
     EXPECT_EQ(seen[static_cast<std::size_t>(i)], (std::set<int>{i * length, i * length + 1, i * length + 2})) << i;
   }
   const SampleRandom random(1, 2, 3);
-  EXPECT_EQ(chosen_frames(200, 8, FrameChoice::drawn, random), chosen_frames(200, 8, FrameChoice::drawn, random));
+  EXPECT_EQ(chosen_frames(200, {8}, FrameChoice::drawn, random), chosen_frames(200, {8}, FrameChoice::drawn, random));
+}
+
+TEST(Clip, SeveralFramesOfASegmentAreSuccessiveAndInItsMiddle) {
+  const auto middle_of = [](int frames, const ClipForm& form) {
+    return chosen_frames(frames, form, FrameChoice::middle, SampleRandom(0, 0, 0));
+  };
+  EXPECT_EQ(middle_of(15, {3, 5}), (Frames{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}));
+  EXPECT_EQ(middle_of(40, {2, 5}), (Frames{8, 9, 10, 11, 12, 28, 29, 30, 31, 32}));
+  EXPECT_EQ(middle_of(11, {2, 4}), (Frames{0, 1, 2, 3, 6, 7, 8, 9}));
+}
+
+TEST(Clip, SeveralFramesOfASegmentBeginAnywhereThatLeavesThemInIt) {
+  constexpr int frames = 17, length = 8;
+  std::vector<std::set<int>> first(2);
+  for (std::uint64_t epoch = 0; epoch < 60; ++epoch) {
+    const Frames drawn = chosen_frames(frames, {2, 5}, FrameChoice::drawn, SampleRandom(1, epoch, 5));
+    ASSERT_EQ(drawn.size(), 10u);
+    for (std::size_t i = 0; i < drawn.size(); ++i) EXPECT_EQ(drawn[i], drawn[i / 5 * 5] + static_cast<int>(i % 5));
+    for (std::size_t i = 0; i < 2; ++i) first[i].insert(drawn[i * 5]);
+  }
+  EXPECT_EQ(first[0], (std::set<int>{0, 1, 2, 3}));
+  EXPECT_EQ(first[1], (std::set<int>{length, length + 1, length + 2, length + 3}));
 }
 
 class ClipFolder : public ::testing::Test {
@@ -99,6 +121,21 @@ TEST_F(ClipFolder, ReadsFramesInTheOrderOfTheirNames) {
   EXPECT_EQ(load_image(*train, 1, 7).pixels, load_image(*train, 1, 7).pixels);
 }
 
+TEST_F(ClipFolder, ReadsSuccessiveFramesOfEachSegment) {
+  write_clip("train/run/a", 12);
+  write_clip("val/run/b", 12);
+  DataSettings stacked = settings();
+  stacked.segments = 2;
+  stacked.frames_per_segment = 4;
+  const auto eval = open_dataset(stacked, Split::eval);
+  EXPECT_EQ(eval->info().frames, 8);
+  EXPECT_EQ(get_numbers(load_image(*eval, 0)), (Frames{1, 2, 3, 4, 7, 8, 9, 10}));
+  const auto train = open_dataset(stacked, Split::train);
+  std::set<Frames> seen;
+  for (std::uint64_t epoch = 0; epoch < 40; ++epoch) seen.insert(get_numbers(load_image(*train, 0, epoch)));
+  EXPECT_EQ(seen.size(), 9u) << "three beginnings in each segment";
+}
+
 TEST_F(ClipFolder, FramesOfAClipShareCropAndFlip) {
   const auto picture = encode_jpeg(make_picture(64, 48), 64, 48, JpegKind::rgb);
   for (int i = 0; i < 6; ++i) directory_.write(fmt::format("train/run/a/{}.jpg", i), picture);
@@ -131,6 +168,12 @@ TEST_F(ClipFolder, SaysWhatItExpected) {
   EXPECT_EQ(refusal(),
             (directory_.path() / "train/run/short").string() +
                 ": has 2 frames (*.jpg, .jpeg, .jfif, .png, .webp or .bmp), expected at least 3 (model.segments)");
+  DataSettings stacked = settings();
+  stacked.frames_per_segment = 5;
+  EXPECT_EQ(get_error_message([&] { open_dataset(stacked, Split::train); }),
+            (directory_.path() / "train/run/long").string() +
+                ": has 3 frames (*.jpg, .jpeg, .jfif, .png, .webp or .bmp), expected at least 15 (model.segments times "
+                "model.frames_per_segment)");
   DataSettings none = settings();
   none.segments = 0;
   EXPECT_NE(get_error_message([&] { open_dataset(none, Split::train); }).find("at least 1 segment"), std::string::npos);

@@ -5,6 +5,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
 #include "models/text/llama.h"
+#include "models/vision/stnet.h"
 #include "tests/error_message.h"
 #include "tests/small_models.h"
 #include "tests/temporary_directory.h"
@@ -290,6 +291,32 @@ TEST_F(Weights, NetworksOverClipsBeginWithThoseOfImages) {
   for (const auto& [name, entry] : saved.variables.entries()) {
     EXPECT_EQ(loaded.variables.read_f32(name), saved.variables.read_f32(name)) << name;
     EXPECT_EQ(again.variables.read_f32(name), saved.variables.read_f32(name)) << name;
+  }
+}
+
+// As PaddlePaddle/models starts stNet: means over RGB by the number of frames, for every channel.
+TEST_F(Weights, NetworksOverStackedFramesBeginWithThoseOfImages) {
+  const auto images = make_resnet(testing::small_resnet(50, 16));
+  save(*images);
+  StnetSpec spec{testing::small_resnet(50, 16)};
+  spec.segments = 2;
+  spec.classes = 5;
+  const auto clips = make_stnet(spec);
+  const Store saved(*images, 7);
+  Store loaded(*clips, 8);
+  const LoadedWeights report = load_weights(file_, *clips, loaded.variables);
+  EXPECT_TRUE(report.unused.empty());
+  for (const std::string& name : report.fresh) {
+    EXPECT_TRUE(name.starts_with("temporal") || name.starts_with("xception.") || name.starts_with("fc.")) << name;
+  }
+  EXPECT_EQ(loaded.variables.read_f32("layer3.1.conv2.weight"), saved.variables.read_f32("layer3.1.conv2.weight"));
+  const std::vector<float> one = saved.variables.read_f32("conv1.weight"),
+                           all = loaded.variables.read_f32("conv1.weight");
+  ASSERT_EQ(all.size(), one.size() * 4);
+  for (std::size_t pixel = 0; pixel < one.size() / 4; ++pixel) {
+    const float mean = (one[4 * pixel] + one[4 * pixel + 1] + one[4 * pixel + 2]) / 3;
+    for (std::size_t c = 0; c < 15; ++c) ASSERT_NEAR(all[16 * pixel + c], mean / 5, 1e-6) << pixel;
+    ASSERT_EQ(all[16 * pixel + 15], 0.0f);
   }
 }
 
