@@ -19,7 +19,7 @@ std::unique_ptr<Kernel> make_conv2d(const KernelContext& context) {
   std::vector<std::unique_ptr<Kernel>> candidates;
   with_compute_type(x.dtype, [&](dnnl::memory::data_type type) {
     add_candidates<dnnl::convolution_forward>(
-        candidates, problem.engine(), problem.forward(type, type, bias, {residual, op.activation()}),
+        candidates, problem, problem.forward(type, type, bias, {residual, op.activation()}),
         context.options.exhaustive_search, [&](const auto& desc) {
           std::vector<Binding> inputs{
               {DNNL_ARG_SRC, Conv2d::x, x.dtype, problem.x(compute_type(x.dtype)), desc.src_desc()},

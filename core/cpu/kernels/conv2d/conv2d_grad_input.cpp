@@ -15,8 +15,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelContext& context) {
   with_compute_type(dy.dtype, [&](dnnl::memory::data_type type) {
     const auto hint = problem.forward(type, type);
     add_candidates<dnnl::convolution_backward_data>(
-        candidates, problem.engine(), problem.grad_input(type, hint), context.options.exhaustive_search,
-        [&](const auto& desc) {
+        candidates, problem, problem.grad_input(type, hint), context.options.exhaustive_search, [&](const auto& desc) {
           return std::pair{
               std::vector<Binding>{
                   {DNNL_ARG_DIFF_DST, 0, dy.dtype, problem.y(compute_type(dy.dtype)), desc.diff_dst_desc()},

@@ -34,8 +34,7 @@ std::unique_ptr<Kernel> make_conv2d_grad_weight(const KernelContext& context) {
   with_compute_type(x.dtype, [&](dnnl::memory::data_type type) {
     const auto hint = problem.forward(type, type);
     add_candidates<dnnl::convolution_backward_weights>(
-        candidates, problem.engine(), problem.grad_weight(type, hint), context.options.exhaustive_search,
-        [&](const auto& desc) {
+        candidates, problem, problem.grad_weight(type, hint), context.options.exhaustive_search, [&](const auto& desc) {
           return std::pair{
               std::vector<Binding>{
                   {DNNL_ARG_SRC, 0, x.dtype, problem.x(compute_type(x.dtype)), desc.src_desc()},

@@ -43,7 +43,7 @@ std::unique_ptr<Kernel> make_quantized_conv2d(const KernelContext& context) {
   std::set<std::string> offered;  // each counts once, as in add_candidates()
   do {
     const std::string name = desc.impl_info_str();
-    if (!offered.insert(name).second) continue;
+    if (problem.overruns(name) || !offered.insert(name).second) continue;
     if (!candidates.empty() && is_slow_reference(name)) break;
     if (!candidates.empty() && saturates(name)) continue;
     std::vector<Binding> inputs{
