@@ -31,6 +31,7 @@ data: {{source: sessions, path: {folder}, train_file: train.csv, dev_file: dev.c
        batch_size: {sessions}, negatives: {negatives}, workers: 1}}
 train:
   epochs: {epochs}
+  clip_norm: 1.0  # else the first steps, of Adagrad from nothing, ruin some seeds
   logq: {logq}
   optimizer: {{name: adagrad, lr: {lr}, initial_accumulator: 1.0e-6, epsilon: 1.0e-12, weight_decay: 0}}
   schedule: {{name: constant}}
@@ -105,9 +106,9 @@ def train_authors(options, folder, seed):
 
 def train_ptrain(options, folder, seed):
     config = folder / "config.yaml"
-    config.write_text(CONFIG.format(folder=folder, **{
-        name: getattr(options, name)
-        for name in ("units", "dropout", "sessions", "max_length", "negatives", "epochs", "lr", "threads")}, logq=1 if options.negatives else 0))
+    names = ("units", "dropout", "sessions", "max_length", "negatives", "epochs", "lr", "threads")
+    config.write_text(CONFIG.format(folder=folder, logq=1 if options.negatives else 0,
+                                    **{name: getattr(options, name) for name in names}))
     subprocess.run([options.ptrain, "run", config, "--out", folder / f"run-{seed}", "-o", f"seed={seed}", "--progress", "none"],
                    check=True, capture_output=True)
     metrics = json.loads((folder / f"run-{seed}/report.json").read_text())["evaluation"]["metrics"]
