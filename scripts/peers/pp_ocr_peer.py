@@ -8,7 +8,7 @@
 `lines.txt` has a text a line. For the recogniser each is drawn in one of the fonts, in a size, in colours and with margins at
 random, into an image of the model's size; for the detector ten to a page of that size, to which `photos/` are brought too. So
 both read the same pixels. Exits with 1 where a text differs, or a probability, of a text or of a pixel, by more than 1e-3.
-Needs numpy, onnxruntime and Pillow.
+--seconds times both afterwards, one image at a time, by turns; then it also exits with 1 where ptrain is slower. Needs numpy, onnxruntime and Pillow.
 """
 import argparse
 import ctypes
@@ -16,9 +16,11 @@ import json
 import os
 import pathlib
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 import onnxruntime
@@ -86,13 +88,42 @@ def read_with_onnx(session, characters, image):
     return "".join(characters[classes[i]] for i in begins), float(np.mean([scores[i].max() for i in begins])) if begins else 0.0
 
 
-def read_with_ptrain(folder, images):
+def run_program(*arguments):
     program = os.environ.get("PTRAIN", "build/release/bin/ptrain")
-    asked = subprocess.run([program, "infer", folder, *images, "--json"], capture_output=True, text=True, check=False)
+    asked = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, check=False)
     if asked.returncode:
-        sys.exit(f"{program} infer: {asked.stderr.strip()}")
-    answers = [json.loads(line) for line in asked.stdout.splitlines()]
+        sys.exit(f"{program} {arguments[0]}: {asked.stderr.strip()}")
+    return asked.stdout
+
+
+def read_with_ptrain(folder, images):
+    answers = [json.loads(line) for line in run_program("infer", folder, *images, "--json").splitlines()]
     return [(one["text"], one["probability"]) for one in answers]
+
+
+def time_session(session, size, seconds):
+    """The median, in ms."""
+    shape = (1, 3, size, size) if isinstance(size, int) else (1, 3, *size)
+    pixels = {"x": np.random.default_rng(1).standard_normal(shape, np.float32)}
+    end, times = time.perf_counter() + seconds, []
+    session.run(None, pixels)
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        session.run(None, pixels)
+        times.append(time.perf_counter() - begin)
+    return 1000 * statistics.median(times)
+
+
+def compare_speed(options, document, session):
+    ours, theirs = [], []
+    for _ in range(options.rounds):
+        report = json.loads(run_program("bench", "infer", options.folder, "--seconds", options.seconds, "--json"))
+        ours.append(report["latency_ms"]["p50"])
+        theirs.append(time_session(session, document["image"]["size"], options.seconds))
+    ratios = sorted(b / a for a, b in zip(ours, theirs))
+    print(f"one image at a time: ptrain {statistics.median(ours):.1f} ms, ONNX Runtime {statistics.median(theirs):.1f} ms; "
+          f"{statistics.median(ratios):.2f}x ({ratios[0]:.2f} to {ratios[-1]:.2f})")
+    return statistics.median(ratios) >= 1
 
 
 def compare_texts(options, document, session, texts, drawn):
@@ -119,6 +150,8 @@ def main():
     parser.add_argument("--texts", type=pathlib.Path, required=True, help="a text a line")
     parser.add_argument("--font", action="append", required=True, help="TrueType file; may be repeated")
     parser.add_argument("--photos", type=pathlib.Path, metavar="FOLDER", help="images for the detector")
+    parser.add_argument("--seconds", type=float, default=0, help="of each timing; 0: none")
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     document = json.loads((options.folder / "model.json").read_text())
@@ -128,9 +161,12 @@ def main():
     size = document["image"]["size"]
     if len(document["class_names"]) == 1:
         pages = [draw_page(texts[i:i + 10], fonts, noise, (size, size)) for i in range(0, len(texts), 10)]
-        return 0 if compare_maps(options, document, session, pages) else 1
-    drawn = [draw(text, noise.choice(fonts), noise, tuple(size[::-1])) for text in texts]
-    return 0 if compare_texts(options, document, session, texts, drawn) else 1
+        alike = compare_maps(options, document, session, pages)
+    else:
+        drawn = [draw(text, noise.choice(fonts), noise, tuple(size[::-1])) for text in texts]
+        alike = compare_texts(options, document, session, texts, drawn)
+    fast = options.seconds == 0 or compare_speed(options, document, session)
+    return 0 if alike and fast else 1
 
 
 if __name__ == "__main__":
