@@ -85,13 +85,10 @@ ValueId Blocks::normalize(const std::string& name, ValueId x) {
 }
 
 ValueId Blocks::softmax(const std::string& name, ValueId x) {
-  const auto reduce = [&](const char* part, ReduceKind kind, ValueId values) {
-    return add(name + part, std::make_shared<Reduce>(ReduceAttributes{kind, {-1}, KeepDims::yes}), {values});
-  };
-  const auto subtract = std::make_shared<Binary>(BinaryFunction::sub);
-  const ValueId shifted = add(name + ".shifted", subtract, {x, reduce(".max", ReduceKind::max, x)});
-  const ValueId powers = add(name + ".powers", std::make_shared<Unary>(UnaryAttributes{UnaryFunction::exp}), {shifted});
-  return add(name, std::make_shared<Binary>(BinaryFunction::div), {powers, reduce(".sum", ReduceKind::sum, powers)});
+  const ValueId largest = reduce(name + ".max", ReduceKind::max, -1, x);
+  const ValueId shifted = combine(name + ".shifted", BinaryFunction::sub, x, largest);
+  const ValueId powers = apply(name + ".powers", UnaryFunction::exp, shifted);
+  return combine(name, BinaryFunction::div, powers, reduce(name + ".sum", ReduceKind::sum, -1, powers));
 }
 
 Blocks::NormVariables Blocks::norm_variables(const std::string& name, std::int64_t channels, float scale, Norms norms) {

@@ -504,8 +504,7 @@ DatasetInfo described_data(const ModelEntry& model) {
       if (model.reads_clips()) {
         Config config;
         config.model.entry = model;
-        data.frames_per_segment = frames_per_segment(config);
-        data.frames = static_cast<int>(config.model.segments) * data.frames_per_segment;
+        set_clip_form(data, config.model.segments, frames_per_segment(config));
       }
       break;
     case DataKind::text:

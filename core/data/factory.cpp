@@ -44,9 +44,9 @@ std::vector<std::string> label_names(const DatasetInfo& info) {
   return info.class_names;
 }
 
-void set_clip_form(DatasetInfo& info, const DataSettings& settings) {
-  info.frames = settings.segments * settings.frames_per_segment;
-  info.frames_per_segment = settings.frames_per_segment;
+void set_clip_form(DatasetInfo& info, std::int64_t segments, int frames_per_segment) {
+  info.frames = static_cast<int>(segments) * frames_per_segment;
+  info.frames_per_segment = frames_per_segment;
 }
 
 DatasetInfo tokens_info(int max_length, int vocab_size) {

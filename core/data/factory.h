@@ -55,8 +55,8 @@ struct DataSettings {
 /// message names the file (and line), and what was expected.
 std::unique_ptr<Dataset> open_dataset(const DataSettings& settings, Split split);
 
-/// Sets the frames of clips; none where samples are images.
-void set_clip_form(DatasetInfo& info, const DataSettings& settings);
+/// Sets the frames of clips of that many segments; none with 0, where samples are images.
+void set_clip_form(DatasetInfo& info, std::int64_t segments, int frames_per_segment);
 /// The DatasetInfo of blocks of running text.
 DatasetInfo tokens_info(int max_length, int vocab_size);
 /// The DatasetInfo of texts and their translations.

@@ -18,7 +18,7 @@ class SyntheticImages final : public SyntheticDataset {
   SyntheticImages(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_.kind = DataKind::image;
     info_.image_size = settings.image_size.value_or(32);
-    set_clip_form(info_, settings);
+    set_clip_form(info_, settings.segments, settings.frames_per_segment);
     info_.classes = settings.classes > 0 ? settings.classes : 10;
     info_.class_names = numbered_classes(info_.classes);
     info_.mean.fill(0.5f);

@@ -4,6 +4,7 @@
 #include "core/base/hash.h"
 #include "core/config/keys.h"
 #include "core/config/value.h"
+#include "core/data/factory.h"
 #include "core/data/image/image_transform.h"
 #include "core/data/source_registry.h"
 #include "core/data/sources.h"
@@ -306,8 +307,7 @@ ModelArtifact open_trained_model(const fs::path& folder, std::span<const ModelEn
   }
   trained.data.max_frames = static_cast<int>(trained.config.data.max_frames);
   if (entry.reads_clips()) {
-    trained.data.frames_per_segment = frames_per_segment(trained.config);
-    trained.data.frames = static_cast<int>(trained.config.model.segments) * trained.data.frames_per_segment;
+    set_clip_form(trained.data, trained.config.model.segments, frames_per_segment(trained.config));
   }
   if (trained.config.model.classes != trained.data.classes) {
     fail("{}: {} class names for {} classes", path.string(), trained.data.classes, trained.config.model.classes);

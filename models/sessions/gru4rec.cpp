@@ -24,25 +24,10 @@ class Gru4RecBuilder final : public SessionBlocks {
   }
 };
 
-class Gru4Rec final : public Model {
- public:
-  explicit Gru4Rec(const SessionSpec& spec) : spec_(spec) {}
-
-  std::string name() const override { return "gru4rec"; }
-  std::string signature() const override {
-    return fmt::format("{} items={} units={}", name(), spec_.items, spec_.units);
-  }
-  BuiltModel construct(const Bucket& batch, Mode mode) const override {
-    return Gru4RecBuilder(spec_, mode).build(batch);
-  }
-  DataKind reads() const override { return DataKind::tokens; }
-
- private:
-  SessionSpec spec_;
-};
-
 }  // namespace
 
-std::unique_ptr<Model> make_gru4rec(const SessionSpec& spec) { return std::make_unique<Gru4Rec>(spec); }
+std::unique_ptr<Model> make_gru4rec(const SessionSpec& spec) {
+  return std::make_unique<SessionModel<Gru4RecBuilder>>("gru4rec", spec);
+}
 
 }  // namespace ptrain

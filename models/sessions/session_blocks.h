@@ -6,7 +6,10 @@
 #include "core/ops/sequence/recurrent.h"
 #include "models/blocks.h"
 
+#include <fmt/format.h>
+
 #include <string>
+#include <utility>
 
 namespace ptrain {
 
@@ -51,6 +54,24 @@ class SessionBlocks : public Blocks {
 
  private:
   ValueId lengths_ = no_value;
+};
+
+/// The model of that name which Builder, SessionBlocks, builds.
+template <typename Builder>
+class SessionModel final : public Model {
+ public:
+  SessionModel(std::string name, const SessionSpec& spec) : name_(std::move(name)), spec_(spec) {}
+
+  std::string name() const override { return name_; }
+  std::string signature() const override {
+    return fmt::format("{} items={} units={}", name_, spec_.items, spec_.units);
+  }
+  BuiltModel construct(const Bucket& batch, Mode mode) const override { return Builder(spec_, mode).build(batch); }
+  DataKind reads() const override { return DataKind::tokens; }
+
+ private:
+  std::string name_;
+  SessionSpec spec_;
 };
 
 }  // namespace ptrain

@@ -47,23 +47,10 @@ class SsrBuilder final : public SessionBlocks {
   }
 };
 
-class Ssr final : public Model {
- public:
-  explicit Ssr(const SessionSpec& spec) : spec_(spec) {}
-
-  std::string name() const override { return "ssr"; }
-  std::string signature() const override {
-    return fmt::format("{} items={} units={}", name(), spec_.items, spec_.units);
-  }
-  BuiltModel construct(const Bucket& batch, Mode mode) const override { return SsrBuilder(spec_, mode).build(batch); }
-  DataKind reads() const override { return DataKind::tokens; }
-
- private:
-  SessionSpec spec_;
-};
-
 }  // namespace
 
-std::unique_ptr<Model> make_ssr(const SessionSpec& spec) { return std::make_unique<Ssr>(spec); }
+std::unique_ptr<Model> make_ssr(const SessionSpec& spec) {
+  return std::make_unique<SessionModel<SsrBuilder>>("ssr", spec);
+}
 
 }  // namespace ptrain

@@ -30,7 +30,7 @@ class ClipFolderDataset : public Dataset {
         transform_(photo_transform(settings, split)) {
     notes_ = list_.notes;
     info_ = photo_info(settings, list_.class_names, list_.directory.string());
-    set_clip_form(info_, settings);
+    set_clip_form(info_, settings.segments, settings.frames_per_segment);
     require_frames(list_, clip_form(info_));
   }
 
