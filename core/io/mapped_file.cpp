@@ -37,6 +37,7 @@ struct MappedFile::Mapping {
   void map(const OpenFile& file);
   void unmap();
   void make_known();
+  [[noreturn]] void reject() const;
   static void answer_fault(int signal, siginfo_t* info, void* context);
 };
 
@@ -96,6 +97,10 @@ MappedFile::Mapping::~Mapping() {
   unmap();
 }
 
+void MappedFile::Mapping::reject() const {
+  throw UnreadableFile(path, "it became shorter, or its disk failed, while it was read");
+}
+
 MappedFile::MappedFile(const std::filesystem::path& path, PackedFile packed) : mapping_(std::make_unique<Mapping>()) {
   mapping_->path = path.string();
   const OpenFile stored = open_for_reading(path);
@@ -117,11 +122,14 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept = default;
 std::span<const std::byte> MappedFile::bytes() const { return {mapping_->data, mapping_->size}; }
 
 void MappedFile::check() const {
+  check_bytes();
   const FileIdentity now = identify_file(mapping_->descriptor);
-  if (mapping_->lost || now.bytes < mapping_->identity.bytes) {
-    throw UnreadableFile(mapping_->path, "it became shorter, or its disk failed, while it was read");
-  }
+  if (now.bytes < mapping_->identity.bytes) mapping_->reject();
   if (now != mapping_->identity) throw ChangedFile(mapping_->path);
+}
+
+void MappedFile::check_bytes() const {
+  if (mapping_->lost) mapping_->reject();
 }
 
 }  // namespace ptrain

@@ -69,9 +69,16 @@ class ClickDataset : public Dataset {
   }
 
   std::int32_t parse(std::int64_t index, std::span<float> numbers, std::span<std::int32_t> ids) const {
-    const std::string_view line = lines_[index];
-    file_.check();
-    return parse_line_(line, {path_, index + 1}, info_, numbers, ids);
+    constexpr std::int64_t lines_per_check = 64;  // a system call takes as long as a line
+    try {
+      const std::int32_t label = parse_line_(lines_[index], {path_, index + 1}, info_, numbers, ids);
+      file_.check_bytes();
+      if (index % lines_per_check == 0) file_.check();
+      return label;
+    } catch (const BadSample&) {
+      file_.check();  // which then is what is wrong
+      throw;
+    }
   }
 
   std::string path_;

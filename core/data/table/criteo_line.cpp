@@ -6,52 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <string>
 
 namespace ptrain {
 namespace {
 
 constexpr int features = criteo_dense_features + criteo_categorical_features;
+constexpr std::ptrdiff_t longest_word = 16;
 
 /// PaddleRec's cont_min and cont_diff.
 constexpr std::array<float, criteo_dense_features> smallest{0, -3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 constexpr std::array<float, criteo_dense_features> ranges{20, 603, 100, 50, 64000, 500, 100, 50, 500, 10, 10, 10, 50};
-
-/// Iterates over a line's fields.
-class Fields {
- public:
-  explicit Fields(std::string_view line) : at_(line.data()), end_(line.data() + line.size()) {}
-
-  std::string_view next() {
-    return next([](char) {});
-  }
-
-  /// Calls `take` for each character of the field.
-  template <typename Take>
-  std::string_view next(Take take) {
-    const char* const begin = at_;
-    while (at_ != end_ && *at_ != '\t') take(*at_++);
-    const std::string_view field(begin, static_cast<std::size_t>(at_ - begin));
-    if (at_ != end_) ++at_;
-    return field;
-  }
-
- private:
-  const char* at_;
-  const char* end_;
-};
-
-float scaled_number(std::string_view field, int index, const LinePlace& place) {
-  if (field.empty()) return 0.0f;
-  std::int64_t value = 0;
-  const char* end = field.data() + field.size();
-  const auto [stop, error] = std::from_chars(field.data(), end, value);
-  if (error != std::errc() || stop != end) {
-    reject_line(place, "integer feature {}: expected a whole number or nothing, got {}", index + 1, show_field(field));
-  }
-  const auto at = static_cast<std::size_t>(index);
-  return (static_cast<float>(value) - smallest[at]) / ranges[at];
-}
 
 /// Of each character its lower-case form where it is a hexadecimal digit, else 0.
 constexpr std::array<char, 256> lower_digits = [] {
@@ -73,22 +39,114 @@ struct WordHash {
   }
 };
 
+constexpr std::uint64_t in_all_bytes(std::uint64_t byte) { return byte * 0x0101010101010101u; }
+
+/// A word of eight characters, as most of Criteo's are, all looked at together.
+class EightCharacters {
+ public:
+  static constexpr std::ptrdiff_t size = 8;
+  explicit EightCharacters(const char* begin) { std::memcpy(&bytes_, begin, sizeof bytes_); }
+
+  bool are_hexadecimal_digits() const {
+    const std::uint64_t lower = lower_case();
+    const std::uint64_t digits = is_at_least(bytes_, '0') & ~is_at_least(bytes_, '9' + 1);
+    const std::uint64_t letters = is_at_least(lower, 'a') & ~is_at_least(lower, 'f' + 1);
+    return ((digits | letters) & ~bytes_ & high_bits) == high_bits;
+  }
+  /// WordHash's value, of digits.
+  std::uint64_t hash() const {
+    const std::uint64_t lower = lower_case();
+    std::array<char, size> characters;
+    std::memcpy(characters.data(), &lower, sizeof lower);
+    return fnv1a64({characters.data(), characters.size()});
+  }
+
+ private:
+  static constexpr std::uint64_t high_bits = in_all_bytes(0x80);
+
+  /// Of digits and letters.
+  std::uint64_t lower_case() const { return bytes_ | in_all_bytes('a' - 'A'); }
+  /// In each byte's high bit whether the byte's other bits are at least `least`.
+  static std::uint64_t is_at_least(std::uint64_t bytes, std::uint64_t least) {
+    return (bytes & ~high_bits) + in_all_bytes(0x80 - least);
+  }
+
+  std::uint64_t bytes_;
+};
+
+/// A line's fields, one after the other. None is taken where it is not of the kind asked for.
+class Fields {
+ public:
+  explicit Fields(std::string_view line) : at_(line.data()), end_(line.data() + line.size()) {}
+
+  std::string_view next() const { return {at_, std::find(at_, end_, '\t')}; }
+
+  /// 0 or 1.
+  std::optional<std::int32_t> take_label() {
+    const std::string_view label = next();
+    if (label != "0" && label != "1") return std::nullopt;
+    pass(label.end());
+    return label == "1" ? 1 : 0;
+  }
+
+  /// A whole number; 0 of an empty field.
+  std::optional<float> take_number(std::size_t feature) {
+    if (ends_at(at_)) {
+      pass(at_);
+      return 0.0f;
+    }
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(at_, end_, value);
+    if (error != std::errc() || !ends_at(stop)) return std::nullopt;
+    pass(stop);
+    return (static_cast<float>(value) - smallest[feature]) / ranges[feature];
+  }
+
+  /// The hash of a word of up to `longest_word` digits.
+  std::optional<std::uint64_t> take_word() {
+    if (end_ - at_ >= EightCharacters::size && ends_at(at_ + EightCharacters::size)) {
+      const EightCharacters word(at_);
+      if (word.are_hexadecimal_digits()) {
+        pass(at_ + EightCharacters::size);
+        return word.hash();
+      }
+    }
+    WordHash hash;
+    const char* stop = at_;
+    while (!ends_at(stop)) hash.add(*stop++);
+    if (!hash.has_digits_alone || stop - at_ > longest_word) return std::nullopt;
+    pass(stop);
+    return hash.value;
+  }
+
+ private:
+  bool ends_at(const char* at) const { return at == end_ || *at == '\t'; }
+  /// Goes on behind a field that ends there.
+  void pass(const char* end) { at_ = end == end_ ? end : end + 1; }
+
+  const char* at_;
+  const char* end_;
+};
+
 std::ptrdiff_t count_fields(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
 
 void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
                    std::span<std::int32_t> ids) {
-  constexpr std::size_t longest_word = 16;
-  for (int i = 0; i < criteo_dense_features; ++i) {
-    numbers[static_cast<std::size_t>(i)] = scaled_number(rest.next(), i, place);
-  }
-  for (int i = 0; i < criteo_categorical_features; ++i) {
-    WordHash hash;
-    const std::string_view word = rest.next([&](char c) { hash.add(c); });
-    if (word.size() > longest_word || !hash.has_digits_alone) {
-      reject_line(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
-                  longest_word, show_field(word));
+  for (std::size_t i = 0; i < criteo_dense_features; ++i) {
+    const auto number = rest.take_number(i);
+    if (!number) {
+      reject_line(place, "integer feature {}: expected a whole number or nothing, got {}", i + 1,
+                  show_field(rest.next()));
     }
-    ids[static_cast<std::size_t>(i)] = find_row(i, hash.value, hash_buckets);
+    numbers[i] = *number;
+  }
+  for (std::size_t i = 0; i < criteo_categorical_features; ++i) {
+    const auto hash = rest.take_word();
+    if (!hash) {
+      reject_line(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
+                  longest_word, show_field(rest.next()));
+    }
+    ids[i] = find_row(static_cast<int>(i), *hash, hash_buckets);
   }
 }
 
@@ -113,10 +171,10 @@ std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, st
                 1 + features, criteo_dense_features, criteo_categorical_features, found);
   }
   Fields rest(line);
-  const std::string_view label = rest.next();
-  if (label != "0" && label != "1") reject_line(place, "label: expected 0 or 1, got {}", show_field(label));
+  const auto label = rest.take_label();
+  if (!label) reject_line(place, "label: expected 0 or 1, got {}", show_field(rest.next()));
   read_features(rest, place, hash_buckets, numbers, ids);
-  return label == "1" ? 1 : 0;
+  return *label;
 }
 
 std::optional<std::int32_t> parse_criteo_question(std::string_view line, const LinePlace& place,

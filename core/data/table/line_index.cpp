@@ -10,9 +10,9 @@ std::string show_field(std::string_view field) { return quoted_name(field.substr
 
 namespace {
 
-/// Lines of about 2 KB in all, by the length of the first ones.
+/// Lines of about half a KB in all, by the length of the first ones.
 std::int64_t choose_stride(std::string_view text) {
-  constexpr std::int64_t most = 16, skipped_bytes = 2048;
+  constexpr std::int64_t most = 16, skipped_bytes = 512;
   const std::string_view first = text.substr(0, 65536);
   const auto lines = 1 + static_cast<std::int64_t>(std::ranges::count(first, '\n'));
   return std::clamp<std::int64_t>(skipped_bytes * lines / static_cast<std::int64_t>(first.size() + 1), 1, most);

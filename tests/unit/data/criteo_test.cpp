@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cctype>
 #include <map>
 
 namespace ptrain {
@@ -79,6 +80,23 @@ TEST(CriteoLine, NumbersWordsTheSameEverywhere) {
 TEST(CriteoLine, TakesDigitsOfEitherCaseForTheSameWord) {
   EXPECT_EQ(parse(with_field(get_line("0"), 20, "3F8a")).ids, parse(with_field(get_line("0"), 20, "3f8A")).ids);
   EXPECT_NE(parse(with_field(get_line("0"), 20, "3F8a")).ids, parse(with_field(get_line("0"), 20, "3f8b")).ids);
+}
+
+TEST(CriteoLine, TakesHexadecimalDigitsAloneInWordsOfAnyLength) {
+  for (const std::size_t length : {1, 7, 8, 9, 16}) {
+    for (int character = 0; character < 256; ++character) {
+      if (character == '\t') continue;
+      std::string word(length, '4');
+      word[length / 2] = static_cast<char>(character);
+      const std::string line = with_field(get_line("0"), 20, word);
+      if (std::isxdigit(character) != 0) {
+        std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
+        EXPECT_EQ(parse(line).ids[6], category_id(6, word, buckets)) << word;
+      } else {
+        EXPECT_THROW(parse(line), BadSample) << "character " << character << " in " << length;
+      }
+    }
+  }
 }
 
 TEST(CriteoLine, SaysWhatIsWrongAndWhere) {
