@@ -147,7 +147,8 @@ struct DataConfig {
   ClassWeights class_weights;
   Sampling sampling = Sampling::natural;
   bool shuffle = true;
-  bool drop_last = true;  // drop the last, smaller batch of an epoch
+  std::int64_t shuffle_window = 0;  // training samples that are shuffled together; 0: all
+  bool drop_last = true;            // drop the last, smaller batch of an epoch
 };
 
 struct OptimizerConfig {

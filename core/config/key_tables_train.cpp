@@ -169,6 +169,11 @@ std::vector<Key> data_keys(const Sources& all) {
       data_key("sampling", &DataConfig::sampling,
                "balanced: draw every class equally often, with an unchanged number of samples"),
       data_key("shuffle", &DataConfig::shuffle, "shuffle the samples every epoch"),
+      data_key(
+          "shuffle_window", &DataConfig::shuffle_window,
+          "for files larger than memory: training samples that are shuffled together, so that a file is read in runs "
+          "of a 64th of them; 0: all")
+          .between(0, 1'000'000'000),
       data_key("drop_last", &DataConfig::drop_last, "drop an epoch's last, smaller batch"),
   };
 }

@@ -169,6 +169,8 @@ class Dataset {
   /// Writes sample `index` (0 <= index < size()) into `out`, a row of tensors().
   /// Thread-safe as long as `scratch` is the calling thread's own. Throws BadSample.
   virtual void load(std::int64_t index, SampleRandom random, Scratch& scratch, const SampleRow& out) const = 0;
+  /// Begins to bring a small sample into caches: it is loaded soon. Thread-safe.
+  virtual void prefetch(std::int64_t) const {}
   /// A sample's class, 0 <= label < classes; 0 for tasks without classes. Thread-safe.
   virtual std::int32_t label(std::int64_t index) const = 0;
   /// The form of its image; wide where that is not known before it is decoded. Thread-safe.

@@ -21,7 +21,8 @@ enum class DataStream : std::uint32_t {
   frames = 0xDA7A0009u,
   size = 0xDA7A000Au,
   negatives = 0xDA7A000Bu,
-  groups = 0xDA7A000Cu
+  groups = 0xDA7A000Cu,
+  window = 0xDA7A000Du
 };
 
 /// Consecutive draws from the numbers of (seed, epoch, sample index). A sample has 64 draws before it would reuse the

@@ -134,6 +134,7 @@ LoaderOptions loader_options(const Config& config, Split split, std::shared_ptr<
   options.order = !train || !config.data.shuffle               ? SampleOrder::sequential
                   : config.data.sampling == Sampling::balanced ? SampleOrder::balanced
                                                                : SampleOrder::shuffled;
+  options.shuffle_window = config.data.shuffle_window;
   options.remainder = train && config.data.drop_last ? Remainder::drop : Remainder::keep;
   options.max_bad_samples = config.data.max_bad_samples;
   options.max_bad_share = config.data.max_bad_share;

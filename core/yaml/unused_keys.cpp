@@ -52,6 +52,7 @@ const std::vector<Rule> rules = {
       "amp.scaler.decr_every_n_nan_or_inf"},
      [](const Config& c) { return is_scaled(c) && c.amp.scaler.dynamic; },
      "amp.scaler.dynamic"},
+    {{"data.shuffle_window"}, [](const Config& c) { return c.data.shuffle; }, "data.shuffle"},
     {{"train.epochs"}, [](const Config& c) { return c.train.steps == 0; }, "train.steps"},
     {{"train.target_metric"}, [](const Config& c) { return c.train.target > 0; }, "train.target"},
     {{"train.resize.delay", "train.resize.finetune"},

@@ -169,6 +169,12 @@ void check_balance(const Config& config, const Rejection& reject) {
   if (config.data.sampling == Sampling::balanced && !config.data.shuffle) {
     reject("data.sampling", "balanced draws samples at random, which data.shuffle false excludes");
   }
+  if (config.data.shuffle_window > 0) {
+    const char* const other = config.data.sampling == Sampling::balanced ? "data.sampling balanced"
+                              : config.train.multi_scale.empty()         ? nullptr
+                                                                         : "train.multi_scale";
+    if (other != nullptr) reject("data.shuffle_window", "{} draws samples from all of the data", other);
+  }
 }
 
 /// Rejects metrics that the task does not have.

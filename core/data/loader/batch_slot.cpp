@@ -26,12 +26,6 @@ ImageSize draw_size(const std::vector<ImageSize>& sizes, const LoaderOptions& op
   return sizes[static_cast<std::size_t>(random.below(static_cast<int>(sizes.size())))];
 }
 
-DrawnSample draw_sample(const BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options,
-                        std::int64_t position) {
-  if (slot.grouped_order) return (*slot.grouped_order)[position];
-  return slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
-}
-
 /// Augmentations applied after the data set's own; the same for all frames of a clip.
 void change_images(std::span<std::uint8_t> pixels, ImageSize size, const DatasetInfo& info,
                    const LoaderOptions& options, std::uint64_t draws, std::int64_t index, Scratch& scratch) {
@@ -81,8 +75,14 @@ void prepare(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& optio
   slot.batch.index = index;
 }
 
+DrawnSample draw_sample(const BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options,
+                        std::int64_t position) {
+  if (slot.grouped_order) return (*slot.grouped_order)[position];
+  return slot.order ? (*slot.order)[position] : DrawnSample{spaced(position, dataset, options)};
+}
+
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,
-              std::int64_t position, Scratch& scratch) noexcept {
+              DrawnSample sample, Scratch& scratch) noexcept {
   const auto at = static_cast<std::size_t>(row);
   Batch& batch = slot.batch;
   slot.errors[at] = nullptr;
@@ -90,7 +90,7 @@ void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& opti
   const ImageSize size = find_image_size(batch);
   const SampleRow out(batch, row, {size, options.images.smallest_crop});
   try {
-    auto [index, repeat] = draw_sample(slot, dataset, options, position);
+    auto [index, repeat] = sample;
     const std::uint64_t draws = static_cast<std::uint64_t>(batch.epoch) ^ repeat << 40;  // differs between epochs
     for (;;) {
       try {

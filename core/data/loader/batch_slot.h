@@ -40,9 +40,13 @@ void allocate(BatchSlot& slot, const Dataset& dataset, const ImageForm& form, st
 void prepare(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t epoch,
              std::int64_t index, std::int64_t position);
 
-/// Loads row `row` from `position` of the epoch's order. Stores errors in the slot; does not throw.
+/// The sample at `position` of the epoch's order.
+DrawnSample draw_sample(const BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options,
+                        std::int64_t position);
+
+/// Loads row `row` from `sample`. Stores errors in the slot; does not throw.
 void fill_row(BatchSlot& slot, const Dataset& dataset, const LoaderOptions& options, std::int64_t row,
-              std::int64_t position, Scratch& scratch) noexcept;
+              DrawnSample sample, Scratch& scratch) noexcept;
 
 /// After all rows are filled: closes the gaps of samples that were left out, and pads the rest.
 void finish_batch(BatchSlot& slot, std::int64_t filled);

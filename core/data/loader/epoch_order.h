@@ -29,11 +29,13 @@ struct DrawnSample {
 
 class EpochOrder {
  public:
-  /// The order of `count` samples; balanced by `classes` (which must outlive this) unless that is null. Balanced, each
+  /// The order of `count` samples, of which about `window` are shuffled together (0: all); or balanced by `classes`
+  /// (which must outlive this) unless that is null. Balanced, each
   /// class is drawn count / classes times, rounded up for the first classes. A class with fewer samples repeats them,
   /// each equally often up to one, in a new order each time; a class with more draws others in each epoch.
-  EpochOrder(std::uint64_t seed, std::uint64_t epoch, std::int64_t count, const ClassSamples* classes = nullptr)
-      : seed_(seed), epoch_(epoch), order_(seed, epoch, count), classes_(classes) {}
+  EpochOrder(std::uint64_t seed, std::uint64_t epoch, std::int64_t count, std::int64_t window = 0,
+             const ClassSamples* classes = nullptr)
+      : seed_(seed), epoch_(epoch), order_(seed, epoch, count, window), classes_(classes) {}
 
   DrawnSample operator[](std::int64_t position) const {
     const std::int64_t place = order_[position];
@@ -49,7 +51,7 @@ class EpochOrder {
 
  private:
   std::uint64_t seed_, epoch_;
-  Permutation order_;
+  WindowedPermutation order_;
   const ClassSamples* classes_;
 };
 

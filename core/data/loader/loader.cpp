@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -99,14 +100,28 @@ struct Loader::State {
       target.grouped_order.emplace(options.seed, epoch, groups,
                                    options.batch_size * options.world_size * options.batches_per_step);
     } else {
-      target.order.emplace(options.seed, epoch, dataset.size(),
+      target.order.emplace(options.seed, epoch, dataset.size(), options.shuffle_window,
                            options.order == SampleOrder::balanced ? &classes : nullptr);
     }
   }
   void fill(std::int64_t sequence, std::int64_t first, std::int64_t last, Scratch& scratch) {
     BatchSlot& target = slot(sequence);
     const std::int64_t begin = plan.begin(target.batch.index);
-    for (std::int64_t row = first; row < last; ++row) fill_row(target, dataset, options, row, begin + row, scratch);
+    constexpr std::int64_t ahead = 8;
+    std::array<DrawnSample, ahead> drawn;
+    const auto draw = [&](std::int64_t row) {
+      DrawnSample& sample = drawn[static_cast<std::size_t>(row % ahead)];
+      const DrawnSample due = sample;
+      if (row < last) {
+        sample = draw_sample(target, dataset, options, begin + row);
+        dataset.prefetch(sample.index);
+      }
+      return due;
+    };
+    for (std::int64_t row = first; row < std::min(first + ahead, last); ++row) draw(row);
+    for (std::int64_t row = first; row < last; ++row) {
+      fill_row(target, dataset, options, row, draw(row + ahead), scratch);
+    }
   }
 
   bool can_claim() const {

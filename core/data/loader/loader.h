@@ -25,6 +25,7 @@ struct LoaderOptions {
   int workers = 2;              // threads; 0 loads inside next()
   std::uint64_t seed = 0;
   SampleOrder order = SampleOrder::shuffled;
+  std::int64_t shuffle_window = 0;  // samples that are shuffled together (WindowedPermutation); 0: all
   Remainder remainder = Remainder::drop;
   int rank = 0;
   int world_size = 1;

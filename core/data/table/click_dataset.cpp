@@ -55,6 +55,8 @@ class ClickDataset : public Dataset {
     out.set(tensor_names::labels, label);
   }
 
+  void prefetch(std::int64_t index) const override { lines_.prefetch(index); }
+
   std::int32_t label(std::int64_t index) const override {
     const std::string_view line = lines_[index];
     const std::string_view rest = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));

@@ -137,6 +137,36 @@ TEST(Permutation, VisitsEveryIndexOnce) {
   }
 }
 
+TEST(WindowedPermutation, VisitsEveryIndexOnce) {
+  for (const std::int64_t count : {1, 63, 200, 4096, 10'007}) {
+    for (const std::int64_t window : {0, 1, 128, 1000, 20'000}) {
+      const WindowedPermutation order(7, 3, count, window);
+      std::set<std::int64_t> seen;
+      for (std::int64_t i = 0; i < count; ++i) seen.insert(order[i]);
+      EXPECT_EQ(static_cast<std::int64_t>(seen.size()), count) << "window " << window;
+      EXPECT_EQ(*seen.begin(), 0);
+      EXPECT_EQ(*seen.rbegin(), count - 1);
+    }
+  }
+}
+
+TEST(WindowedPermutation, ReadsBlocksInRandomOrderAndMixesThem) {
+  constexpr std::int64_t count = 100'000, window = 6400, block = window / WindowedPermutation::blocks_per_window;
+  const WindowedPermutation order(7, 3, count, window), next(7, 4, count, window);
+  std::set<std::int64_t> first_blocks, begins;
+  std::int64_t neighbours = 0, alike = 0;
+  for (std::int64_t i = 0; i < window; ++i) {
+    first_blocks.insert(order[i] / block);
+    begins.insert(order[i] / window);
+    neighbours += order[i + 1] == order[i] + 1;
+    alike += order[i] == next[i];
+  }
+  EXPECT_LE(first_blocks.size(), 2u * WindowedPermutation::blocks_per_window) << "a block may lie across two";
+  EXPECT_GT(begins.size(), 10u) << "blocks of a window are from all of the file";
+  EXPECT_LT(neighbours, window / 50);
+  EXPECT_LT(alike, 10);
+}
+
 TEST(Permutation, DependsOnSeedAndEpochAndLeavesFewInPlace) {
   const Permutation a(1, 0, 1000), b(1, 1, 1000), c(2, 0, 1000);
   int same_epoch = 0, same_seed = 0, in_place = 0;
