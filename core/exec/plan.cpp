@@ -58,8 +58,6 @@ std::size_t Plan::input_bytes() const {
 }
 
 void Plan::bind(std::byte* arena, std::byte* workspace) {
-  sequences_.clear();
-  workspace_ = workspace;
   own_constants_.clear();
   ConstantStore& constants = constants_ != nullptr ? *constants_ : own_constants_;
   addresses_.assign(graph_.values().size(), nullptr);
@@ -70,15 +68,25 @@ void Plan::bind(std::byte* arena, std::byte* workspace) {
       addresses_[i] = inputs_.back().data();
     } else if (value.storage != Storage::activation) {
       addresses_[i] = variables_.at(value.name).data;
-    } else if (value.base == no_value) {
-      addresses_[i] = arena + memory_.offsets[i];
-    } else {
+    } else if (value.base != no_value) {
       const ValueId root = graph_.root(static_cast<ValueId>(i));
       addresses_[i] = variables_.at(graph_.value(root).name).data + value.byte_offset;
     }
   }
+  for (Step& step : steps_) step.kernel->weights_changed(constants);
+  move(arena, workspace);
+}
+
+void Plan::move(std::byte* arena, std::byte* workspace) {
+  sequences_.clear();
+  workspace_ = workspace;
+  for (std::size_t i = 0; i < graph_.values().size(); ++i) {
+    const Value& value = graph_.values()[i];
+    if (value.storage == Storage::activation && value.base == no_value) addresses_[i] = arena + memory_.offsets[i];
+  }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    steps_[i].kernel->weights_changed(constants);
+    steps_[i].inputs.clear();
+    steps_[i].outputs.clear();
     for (const ValueId id : graph_.nodes()[i].inputs) steps_[i].inputs.push_back(address(id));
     for (const ValueId id : graph_.nodes()[i].outputs) steps_[i].outputs.push_back(address(id));
   }

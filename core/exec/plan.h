@@ -65,6 +65,8 @@ class Plan {
   void bind(const PlanMemory& memory) { bind(memory.arena.data(), memory.workspace.data()); }
   /// The same with memory of at least arena_bytes() and workspace_bytes() at any address.
   void bind(std::byte* arena, std::byte* workspace);
+  /// Uses other such memory from now on, once bound, between two runs; inputs stay where they are.
+  void move(std::byte* arena, std::byte* workspace);
 
   /// Runs the nodes of the phases from `first` to `last`; on a device they may still run when it returns.
   void run(Pass first, Pass last);

@@ -53,7 +53,7 @@ PlanSet::Member& PlanSet::compile(const Bucket& bucket) {
   Member& member = members_.try_emplace(bucket, Member{std::move(plan), cost}).first->second;
   if (profiles_) member.plan.time_nodes(true);
   member.plan.watch_values(watch_);
-  if (memory_ != nullptr) bind(member.plan);
+  if (memory_ != nullptr) add(member.plan);
   return member;
 }
 
@@ -90,19 +90,36 @@ std::size_t PlanSet::input_bytes() const {
 
 void PlanSet::bind(const PlanMemory& memory) {
   memory_ = &memory;
-  for (auto& [bucket, member] : members_) bind(member.plan);
+  provide_memory();
+  for (auto& [bucket, member] : members_) member.plan.bind(find_arena(member.plan), find_workspace(member.plan));
 }
 
-void PlanSet::bind(Plan& plan) {
-  plan.bind(provide_memory(memory_->arena, own_arenas_, plan.arena_bytes()),
-            provide_memory(memory_->workspace, own_workspaces_, plan.workspace_bytes()));
+void PlanSet::add(Plan& plan) {
+  const bool moved = provide_memory();
+  plan.bind(find_arena(plan), find_workspace(plan));
+  if (!moved) return;
+  for (auto& [bucket, member] : members_) {
+    if (&member.plan != &plan) member.plan.move(find_arena(member.plan), find_workspace(member.plan));
+  }
 }
 
-std::byte* PlanSet::provide_memory(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes) {
-  if (shared.bytes() >= bytes) return shared.data();
-  const auto found =
-      std::find_if(own.begin(), own.end(), [bytes](const DeviceBuffer& buffer) { return buffer.bytes() >= bytes; });
-  return found != own.end() ? found->data() : own.emplace_back(backend_.memory(), bytes).data();
+bool PlanSet::provide_memory() {
+  const auto grow = [this](const DeviceBuffer& shared, DeviceBuffer& own, std::size_t bytes) {
+    if (bytes <= std::max(shared.bytes(), own.bytes())) return false;
+    own = DeviceBuffer();  // before there is another
+    own = DeviceBuffer(backend_.memory(), bytes);
+    return true;
+  };
+  const bool arena_moved = grow(memory_->arena, own_arena_, arena_bytes());
+  return grow(memory_->workspace, own_workspace_, workspace_bytes()) || arena_moved;
+}
+
+std::byte* PlanSet::find_arena(const Plan& plan) const {
+  return plan.arena_bytes() <= memory_->arena.bytes() ? memory_->arena.data() : own_arena_.data();
+}
+
+std::byte* PlanSet::find_workspace(const Plan& plan) const {
+  return plan.workspace_bytes() <= memory_->workspace.bytes() ? memory_->workspace.data() : own_workspace_.data();
 }
 
 void PlanSet::enable_profile() {

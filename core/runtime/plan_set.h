@@ -7,7 +7,6 @@
 #include "core/model/model.h"
 
 #include <functional>
-#include <list>
 
 namespace ptrain {
 
@@ -54,8 +53,8 @@ class PlanSet {
   double compile_seconds() const { return compile_seconds_; }
   std::size_t size() const { return members_.size(); }
 
-  /// Calls Plan::bind for present and later plans. A plan that needs a larger arena or workspace than `memory` has
-  /// allocates its own.
+  /// Calls Plan::bind for present and later plans. Those that need a larger arena or workspace than `memory` has share
+  /// one of the set's own, which grows.
   void bind(const PlanMemory& memory);
 
   /// Enables profiling in all plans.
@@ -70,9 +69,12 @@ class PlanSet {
 
  private:
   Member& compile(const Bucket& bucket);
-  void bind(Plan& plan);
-  /// Memory of `shared` or, if that is too small, of one of `own`, allocated if needed.
-  std::byte* provide_memory(const DeviceBuffer& shared, std::list<DeviceBuffer>& own, std::size_t bytes);
+  /// Binds a plan that was compiled after bind().
+  void add(Plan& plan);
+  /// Makes the set's own memory large enough for all plans where the shared one is not; true if it has moved.
+  bool provide_memory();
+  std::byte* find_arena(const Plan& plan) const;
+  std::byte* find_workspace(const Plan& plan) const;
 
   Shapes shapes_;
   Backend& backend_;
@@ -81,7 +83,7 @@ class PlanSet {
   std::map<Bucket, Member> members_;
   Member* largest_ = nullptr;
   const PlanMemory* memory_ = nullptr;
-  std::list<DeviceBuffer> own_arenas_, own_workspaces_;
+  DeviceBuffer own_arena_, own_workspace_;
   double compile_seconds_ = 0;
   bool profiles_ = false;
   ValueWatch* watch_ = nullptr;

@@ -121,6 +121,29 @@ TEST_F(Deployment, ResNetsAnswerAsInEvaluation) {
   }
 }
 
+TEST_F(Deployment, PlansOfGrowingImagesShareTheMemoryOfTheLargest) {
+  const auto model = make_resnet(testing::small_resnet(18, 32));
+  const std::vector<float> expected = evaluated(*model, image_batch(32, 11));
+  const std::unique_ptr<Task> task = testing::get_task(*model);
+  DeployOptions options;
+  options.batch_size = rows;
+  options.image_size = {32, 32};
+  options.kernels.exhaustive_search = false;
+  DeployedModel ready(*backend_, *model, *task, file_, options);
+  const auto answer = [&](std::int64_t size) {
+    return get_floats(ready.run(image_batch(size, 11)).at(tensor_names::logits));
+  };
+  const std::vector<float> of_96 = answer(96);
+  const auto resident = [this] { return backend_->memory().usage().resident_bytes; };
+  const std::int64_t before = resident();
+  for (const std::int64_t size : {224, 256, 288, 320}) answer(size);
+  const std::int64_t grown = resident() - before;
+  expect_same(answer(32), expected, 1e-4);
+  EXPECT_EQ(answer(96), of_96) << "its plan has moved";
+  constexpr std::int64_t arena = 2 * 64 * 160 * 160 * rows * sizeof(float);  // of 320 px: a convolution's two sides
+  EXPECT_LT(grown, 4 * arena);
+}
+
 TEST_F(Deployment, MergedConvolutionsAnswerAsInEvaluation) {
   constexpr std::int64_t size = 64;
   PpYoloeSpec spec;
