@@ -9,6 +9,7 @@ import click_network
 import peer_common
 
 NUMBERS, CATEGORIES = 13, 26  # of Criteo's lines
+WORDS = 20  # of each category, as in ptrain's synthetic clicks: they are anywhere in the tables, but few
 
 
 class BothOptimizers:
@@ -26,9 +27,16 @@ class BothOptimizers:
             part.zero_grad(set_to_none=set_to_none)
 
 
+def draw_words(options, *shape):
+    """Rows [batch, categories, *shape] of words."""
+    rows = torch.randint(options.rows, (CATEGORIES, WORDS))
+    category = torch.arange(CATEGORIES).view(1, -1, *(1 for _ in shape))
+    return rows[category, torch.randint(WORDS, (options.batch, CATEGORIES, *shape))]
+
+
 def make_bags(options):
     """Words [batch, categories, bag_size], padded with the row after the last."""
-    words = torch.randint(options.rows, (options.batch, CATEGORIES, options.bag_size))
+    words = draw_words(options, options.bag_size)
     counts = torch.randint(options.bag_size + 1, (options.batch, CATEGORIES, 1))
     return words.masked_fill(torch.arange(options.bag_size) >= counts, options.rows)
 
@@ -49,7 +57,7 @@ def main():
         for table in model.TABLES:
             model.get_submodule(table.removesuffix(".weight")).sparse = True
         numbers = torch.randn(options.batch, NUMBERS)
-        words = make_bags(options) if bag else torch.randint(options.rows, (options.batch, CATEGORIES))
+        words = make_bags(options) if bag else draw_words(options)
         labels = torch.randint(2, (options.batch,)).float()
         run = peer_common.compiled(options, model)
 
