@@ -48,7 +48,7 @@ void Communicator::exchange_all() {
         continue;
       }
       if (stopping_) break;
-      const Exchange next = queue_.front();
+      const Exchange next = std::move(queue_.front());
       lock.unlock();
       run(next);
       lock.lock();
@@ -102,9 +102,20 @@ void Communicator::run(const Exchange& exchange) {
                             exchange);
     case Exchange::Kind::all_gather:
       return count_transfer(transport_->gather_slices(exchange.data, exchange.count, exchange.dtype), exchange);
+    case Exchange::Kind::all_to_all:
+      count_transfer(transport_->all_to_all(exchange.parts), exchange);
+      if (exchange.parts.then) exchange.parts.then();
+      return;
     case Exchange::Kind::other:
       return (*exchange.other)();
   }
+}
+
+double Communicator::Exchange::bytes() const {
+  if (kind != Kind::all_to_all) return static_cast<double>(count) * static_cast<double>(element_size(dtype));
+  double sent = 0;
+  for (const auto& part : parts.sent) sent += static_cast<double>(part.size());
+  return sent;
 }
 
 void Communicator::count_transfer(Clock::time_point ready, const Exchange& exchange) {
@@ -112,17 +123,17 @@ void Communicator::count_transfer(Clock::time_point ready, const Exchange& excha
   const std::lock_guard lock(mutex_);
   ++times_.all_reduces;
   const double part = exchange.kind == Exchange::Kind::all_reduce ? 1.0 : 0.5;
-  times_.bytes += part * static_cast<double>(exchange.count) * static_cast<double>(element_size(exchange.dtype));
+  times_.bytes += part * exchange.bytes();
   times_.transfer_seconds += count_seconds(ready, now);
   if (waiting_) times_.exposed_seconds += count_seconds(std::max(ready, waiting_since_), now);
 }
 
-void Communicator::enqueue(const Exchange& exchange) {
+void Communicator::enqueue(Exchange exchange) {
   note_progress();
   {
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
-    queue_.push_back(exchange);
+    queue_.push_back(std::move(exchange));
   }
   work_.notify_one();
 }
@@ -145,6 +156,10 @@ void Communicator::start_reduce_scatter(void* data, std::int64_t count, DType dt
 
 void Communicator::start_all_gather(void* data, std::int64_t count, DType dtype) {
   enqueue({Exchange::Kind::all_gather, data, count, dtype});
+}
+
+void Communicator::start_all_to_all(AllToAll exchange) {
+  enqueue({.kind = Exchange::Kind::all_to_all, .parts = std::move(exchange)});
 }
 
 void Communicator::wait_all_reduces() {

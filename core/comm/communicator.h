@@ -17,11 +17,12 @@ namespace ptrain {
 
 /// Time and volume of exchanges since the start. A transfer begins when all ranks have arrived.
 struct ExchangeTimes {
-  std::int64_t all_reduces = 0;  // and reduce-scatters and all-gathers, the two halves of an all-reduce
-  double bytes = 0;              // of the buffers; those of halves count half
-  double transfer_seconds = 0;   // exchanges in progress, waited for or not
-  double exposed_seconds = 0;    // the part of it that the training thread waited for
-  double waited_seconds = 0;     // waits of the training thread: exposed transfer, and waiting for slower ranks
+  std::int64_t all_reduces =
+      0;                        // and reduce-scatters and all-gathers, the two halves of an all-reduce, and all-to-alls
+  double bytes = 0;             // of the buffers; those of halves, and what all-to-alls send, count half
+  double transfer_seconds = 0;  // exchanges in progress, waited for or not
+  double exposed_seconds = 0;   // the part of it that the training thread waited for
+  double waited_seconds = 0;    // waits of the training thread: exposed transfer, and waiting for slower ranks
 
   ExchangeTimes operator-(const ExchangeTimes& before) const;
 };
@@ -50,6 +51,7 @@ class Communicator final : public HostCollectives {
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override;
   void start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) override;
   void start_all_gather(void* data, std::int64_t count, DType dtype) override;
+  void start_all_to_all(AllToAll exchange) override;
   void wait_all_reduces() override;
   void note_progress() override { activity_.progress.fetch_add(1, std::memory_order_relaxed); }
 
@@ -107,18 +109,21 @@ class Communicator final : public HostCollectives {
 
  private:
   struct Exchange {
-    enum class Kind { all_reduce, reduce_scatter, all_gather, other };
+    enum class Kind { all_reduce, reduce_scatter, all_gather, all_to_all, other };
     Kind kind = Kind::other;
     void* data = nullptr;
     std::int64_t count = 0;
     DType dtype = DType::f32;
     float factor = 1;                              // of sums
     const std::function<void()>* other = nullptr;  // runs instead of them
+    AllToAll parts = {};
+
+    double bytes() const;
   };
 
   void exchange_all();
   void run(const Exchange& exchange);
-  void enqueue(const Exchange& exchange);
+  void enqueue(Exchange exchange);
   void wait_until_done(std::unique_lock<std::mutex>& lock);
   void call(const std::function<void()>& collective);
   void count_transfer(std::chrono::steady_clock::time_point ready, const Exchange& exchange);

@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 /// MPI counts in int: larger buffers are exchanged in parts of this many bytes.
 constexpr std::int64_t largest_part = std::int64_t{1} << 30;
 
+constexpr int swap_tag = 2, parts_tag = 3;
+
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(double timeout_seconds) {
@@ -75,15 +77,40 @@ class MpiTransport final : public Transport {
     return ready;
   }
 
+  Clock::time_point all_to_all(const AllToAll& exchange) override {
+    barrier();
+    const auto ready = Clock::now();
+    requests_.clear();
+    for (int step = 0; step < size_; ++step) {  // every rank begins with another, so that none is sent to by all
+      const int to = (rank_ + step) % size_, from = (rank_ - step + size_) % size_;
+      const std::span<const std::byte> sent = exchange.sent[static_cast<std::size_t>(to)];
+      const std::span<std::byte> received = exchange.received[static_cast<std::size_t>(from)];
+      if (step == 0) {
+        invariant(sent.size() == received.size(), "a rank sends itself other bytes than it receives");
+        if (!sent.empty()) std::memcpy(received.data(), sent.data(), sent.size());
+        continue;
+      }
+      for_parts(received.size(), [&](std::size_t first, int bytes) {
+        check_mpi(
+            MPI_Irecv(received.data() + first, bytes, MPI_BYTE, from, parts_tag, world_, &requests_.emplace_back()),
+            "MPI_Irecv");
+      });
+      for_parts(sent.size(), [&](std::size_t first, int bytes) {
+        check_mpi(MPI_Isend(sent.data() + first, bytes, MPI_BYTE, to, parts_tag, world_, &requests_.emplace_back()),
+                  "MPI_Isend");
+      });
+    }
+    for (MPI_Request& request : requests_) wait(request);
+    return ready;
+  }
+
   void broadcast(std::span<std::byte> bytes, int root) override {
     watch_->begin_operation();
-    for (std::size_t first = 0; first < bytes.size(); first += largest_part) {
-      const std::size_t part = std::min<std::size_t>(largest_part, bytes.size() - first);
+    for_parts(bytes.size(), [&](std::size_t first, int part) {
       MPI_Request request;
-      check_mpi(MPI_Ibcast(bytes.data() + first, static_cast<int>(part), MPI_BYTE, root, world_, &request),
-                "MPI_Ibcast");
+      check_mpi(MPI_Ibcast(bytes.data() + first, part, MPI_BYTE, root, world_, &request), "MPI_Ibcast");
       wait(request);
-    }
+    });
   }
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
@@ -123,6 +150,14 @@ class MpiTransport final : public Transport {
   }
 
  private:
+  /// Calls exchange(first byte, bytes) for parts of a size that MPI counts.
+  template <typename Exchange>
+  static void for_parts(std::size_t bytes, Exchange exchange) {
+    for (std::size_t first = 0; first < bytes; first += largest_part) {
+      exchange(first, static_cast<int>(std::min<std::size_t>(largest_part, bytes - first)));
+    }
+  }
+
   /// Sums this rank's slice.
   void reduce_part(std::byte* data, std::int64_t count, DType dtype, float factor) {
     const auto element = static_cast<std::int64_t>(element_size(dtype));
@@ -166,11 +201,11 @@ class MpiTransport final : public Transport {
   }
 
   void swap(int peer, std::span<const std::byte> mine, std::span<std::byte> theirs) {
-    constexpr int tag = 2, timed_polls = 20'000;  // a sleep would count as transfer
+    constexpr int timed_polls = 20'000;  // a sleep would count as transfer
     MPI_Request receiving, sending;
-    check_mpi(MPI_Irecv(theirs.data(), static_cast<int>(theirs.size()), MPI_BYTE, peer, tag, world_, &receiving),
+    check_mpi(MPI_Irecv(theirs.data(), static_cast<int>(theirs.size()), MPI_BYTE, peer, swap_tag, world_, &receiving),
               "MPI_Irecv");
-    check_mpi(MPI_Isend(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, peer, tag, world_, &sending),
+    check_mpi(MPI_Isend(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, peer, swap_tag, world_, &sending),
               "MPI_Isend");
     wait(receiving, timed_polls);
     wait(sending, timed_polls);
@@ -200,6 +235,7 @@ class MpiTransport final : public Transport {
   std::byte greeting_{};
   std::vector<int> slice_bytes_, slice_offsets_, own_bytes_, own_offsets_;
   std::vector<const void*> sources_;
+  std::vector<MPI_Request> requests_;
 };
 
 }  // namespace

@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 /// What a rank publishes at a barrier.
 struct Offer {
   void* data = nullptr;
-  std::int64_t size = 0;  // elements or bytes
+  std::int64_t size = 0;            // elements or bytes
+  const AllToAll* parts = nullptr;  // instead of data
 };
 
 /// State shared by all ranks.
@@ -81,6 +82,20 @@ class ThreadTransport final : public Transport {
       std::memcpy(static_cast<std::byte*>(data) + begin,
                   static_cast<const std::byte*>(group_->offers[static_cast<std::size_t>(other)].data) + begin,
                   static_cast<std::size_t>(slice.count() * element));
+    }
+    meet();
+    return ready;
+  }
+
+  Clock::time_point all_to_all(const AllToAll& exchange) override {
+    group_->offers[static_cast<std::size_t>(rank_)].parts = &exchange;
+    meet(Buffers::opened);
+    const auto ready = Clock::now();
+    for (std::size_t other = 0; other < exchange.received.size(); ++other) {
+      const AllToAll* parts = group_->offers[other].parts;
+      const std::span<std::byte> to = exchange.received[other];
+      if (parts == nullptr || parts->sent[static_cast<std::size_t>(rank_)].size() != to.size()) report_other_calls();
+      if (!to.empty()) std::memcpy(to.data(), parts->sent[static_cast<std::size_t>(rank_)].data(), to.size());
     }
     meet();
     return ready;
@@ -165,10 +180,22 @@ class ThreadTransport final : public Transport {
   }
 
   void offer(void* data, std::int64_t size) {
-    group_->offers[static_cast<std::size_t>(rank_)] = {data, size};
+    group_->offers[static_cast<std::size_t>(rank_)] = {data, size, nullptr};
     meet(Buffers::opened);
-    if (group_->offers[0].size != size)
-      throw std::logic_error("internal error: the ranks make different collective calls");
+    if (group_->offers[0].size != size || group_->offers[0].parts != nullptr) report_other_calls();
+  }
+
+  [[noreturn]] void report_other_calls() {
+    const std::lock_guard lock(group_->mutex);
+    leave_buffers();
+    throw std::logic_error("internal error: the ranks make different collective calls");
+  }
+
+  /// The caller holds the mutex.
+  void leave_buffers() {
+    if (!reading_) return;
+    reading_ = false;
+    if (--group_->readers == 0) group_->met.notify_all();
   }
 
   /// Whether ranks access each other's buffers between this barrier and the next.
@@ -176,10 +203,7 @@ class ThreadTransport final : public Transport {
 
   void meet(Buffers after = Buffers::closed) {
     std::unique_lock lock(group_->mutex);
-    if (reading_) {
-      reading_ = false;
-      if (--group_->readers == 0) group_->met.notify_all();
-    }
+    leave_buffers();
     throw_if_failed(lock);
     const std::uint64_t meeting = group_->meetings;
     group_->arrived[static_cast<std::size_t>(rank_)] = true;

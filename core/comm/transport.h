@@ -3,6 +3,7 @@
 
 #include "core/base/dtype.h"
 #include "core/comm/activity.h"
+#include "core/exec/collectives.h"
 
 #include <chrono>
 #include <span>
@@ -33,6 +34,8 @@ class Transport {
                                                               float factor) = 0;
   /// Copies every rank's slice of the buffer to all ranks. Returns that time too.
   virtual std::chrono::steady_clock::time_point gather_slices(void* data, std::int64_t count, DType dtype) = 0;
+  /// AllToAll's bytes, without what it does then. Returns that time too.
+  virtual std::chrono::steady_clock::time_point all_to_all(const AllToAll& exchange) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   /// `mine` has the same size on every rank; `all` holds them by rank.
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;

@@ -8,9 +8,19 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string_view>
+#include <vector>
 
 namespace ptrain {
+
+/// What a rank sends to each rank and receives from each, by rank. Both sides of a pair must give one size, which may
+/// be 0; what a rank sends itself is copied.
+struct AllToAll {
+  std::vector<std::span<const std::byte>> sent;
+  std::vector<std::span<std::byte>> received;
+  std::function<void()> then = {};  // called by another thread when all of it has come, before the next exchange
+};
 
 class Collectives {
  public:
@@ -27,6 +37,10 @@ class Collectives {
   virtual void start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) = 0;
   /// Copies every rank's slice of the buffer to all ranks; the rest is as for all-reduces.
   virtual void start_all_gather(void* data, std::int64_t count, DType dtype) = 0;
+  /// Exchanges host memory; returns at once like start_all_reduce. All ranks start it in the same order as the rest.
+  virtual void start_all_to_all(AllToAll /*exchange*/) {
+    throw std::logic_error("internal error: these collectives have no all-to-all");
+  }
   /// Makes later work (of the calling thread or the device's stream) wait for everything that was started.
   virtual void wait_all_reduces() = 0;
   /// Called between nodes: reports progress, so that waiting ranks do not consider this one hung.
