@@ -137,11 +137,19 @@
   OP(block_linear)            \
   OP(block_linear_grad_input) \
   OP(dequantize)              \
+  OP(exchange_gradient)       \
+  OP(exchange_gradient_wait)  \
+  OP(exchange_ids)            \
+  OP(exchange_rows)           \
   OP(local_rows)              \
+  OP(merge_rows)              \
   OP(quantize)                \
   OP(quantized_conv2d)        \
   OP(quantized_linear)        \
-  OP(sum_bags)
+  OP(rows_norm)               \
+  OP(sum_bags)                \
+  OP(unique_gradient)         \
+  OP(unique_ids)
 
 namespace ptrain {
 

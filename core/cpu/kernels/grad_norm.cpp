@@ -2,6 +2,7 @@
 #include "core/ops/training/grad_norm.h"
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
+#include "core/ops/sparse/exchanged_rows.h"
 #include "core/ops/training/loss_scale_update.h"
 
 #include <algorithm>
@@ -46,32 +47,61 @@ bool has_not_finite(const T* x, std::int64_t count) {
   return false;
 }
 
+/// Sum of squares, and whether a gradient is not finite.
+struct Squares {
+  double sum = 0;
+  bool not_finite = false;
+
+  template <typename T>
+  void add(const T* x, std::int64_t count) {
+    const double squares = sum_of_squares(x, count);
+    // A finite gradient above 1.8e19 overflows the squares: look again before calling it an overflow.
+    not_finite = not_finite || (!std::isfinite(squares) && has_not_finite(x, count));
+    sum += squares;
+  }
+
+  /// GradNorm's output. `scale` may be null.
+  void write_norm(const void* scale, void* norm) const {
+    const auto* state = static_cast<const float*>(scale);
+    const double unscale = state == nullptr ? 1.0 : 1.0 / static_cast<double>(state[LossScaleState::scale]);
+    auto* out = static_cast<float*>(norm);
+    out[0] = static_cast<float>(std::sqrt(sum) * unscale);
+    out[1] = not_finite ? 1.0f : 0.0f;
+  }
+};
+
 class GradNormKernel final : public Kernel {
  public:
   explicit GradNormKernel(const KernelContext& context) : descs_(context.inputs.begin(), context.inputs.begin() + 2) {}
 
   void run(const KernelArgs& args) override {
-    double squares = 0;
-    bool not_finite = false;
+    Squares squares;
     for (std::size_t i = 0; i < descs_.size(); ++i) {
       if (args.inputs[i] == nullptr) continue;
       visit_floating(descs_[i].dtype, [&](auto zero) {
-        const auto* x = static_cast<const decltype(zero)*>(args.inputs[i]);
-        const double sum = sum_of_squares(x, descs_[i].count());
-        // A finite gradient above 1.8e19 overflows the squares: look again before calling it an overflow.
-        not_finite = not_finite || (!std::isfinite(sum) && has_not_finite(x, descs_[i].count()));
-        squares += sum;
+        squares.add(static_cast<const decltype(zero)*>(args.inputs[i]), descs_[i].count());
       });
     }
-    const auto* scale = static_cast<const float*>(args.inputs[2]);
-    const double unscale = scale == nullptr ? 1.0 : 1.0 / static_cast<double>(scale[LossScaleState::scale]);
-    auto* out = static_cast<float*>(args.outputs[0]);
-    out[0] = static_cast<float>(std::sqrt(squares) * unscale);
-    out[1] = not_finite ? 1.0f : 0.0f;
+    squares.write_norm(args.inputs[GradNorm::loss_scale], args.outputs[0]);
   }
 
  private:
   std::vector<TensorDesc> descs_;
+};
+
+class RowsNormKernel final : public Kernel {
+ public:
+  explicit RowsNormKernel(const KernelContext& context) : width_(context.inputs[RowsNorm::values].shape[1]) {}
+
+  void run(const KernelArgs& args) override {
+    const std::int64_t used = *static_cast<const std::int32_t*>(args.inputs[RowsNorm::used]);
+    Squares squares;
+    squares.add(static_cast<const float*>(args.inputs[RowsNorm::values]), used * width_);
+    squares.write_norm(args.inputs[RowsNorm::loss_scale], args.outputs[0]);
+  }
+
+ private:
+  std::int64_t width_;
 };
 
 class NormOfPartsKernel final : public Kernel {
@@ -101,6 +131,10 @@ class NormOfPartsKernel final : public Kernel {
 
 std::unique_ptr<Kernel> make_norm_of_parts(const KernelContext& context) {
   return std::make_unique<NormOfPartsKernel>(context);
+}
+
+std::unique_ptr<Kernel> make_rows_norm(const KernelContext& context) {
+  return std::make_unique<RowsNormKernel>(context);
 }
 
 std::unique_ptr<Kernel> make_grad_norm(const KernelContext& context) {

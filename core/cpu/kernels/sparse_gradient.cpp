@@ -3,35 +3,12 @@
 #include "core/ops/sparse/sparse_gradient.h"
 
 #include "core/cpu/cpu_kernels.h"
+#include "core/cpu/kernels/first_places.h"
 
-#include <bit>
 #include <cstring>
 
 namespace ptrain::cpu {
 namespace {
-
-/// First occurrences of ids, by open addressing; half of the slots stay empty.
-class FirstPlaces {
- public:
-  static std::size_t slots_for(std::int64_t count) { return std::bit_ceil(static_cast<std::size_t>(count) * 2); }
-
-  FirstPlaces(std::int32_t* slots, std::size_t count) : slots_(slots), mask_(count - 1) {
-    std::fill(slots, slots + count, -1);
-  }
-
-  /// The first place with the id of `ids[place]`; `place` if there was none before.
-  std::int32_t operator()(const std::int32_t* ids, std::int32_t place) {
-    const std::uint32_t spread = static_cast<std::uint32_t>(ids[place]) * 2654435769u;  // 2^32 over the golden ratio
-    for (std::size_t slot = (spread ^ spread >> 15) & mask_;; slot = (slot + 1) & mask_) {
-      if (slots_[slot] < 0) return slots_[slot] = place;
-      if (ids[slots_[slot]] == ids[place]) return slots_[slot];
-    }
-  }
-
- private:
-  std::int32_t* slots_;
-  std::size_t mask_;
-};
 
 class SparseGradientKernel final : public Kernel {
  public:

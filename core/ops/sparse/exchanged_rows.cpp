@@ -1,0 +1,109 @@
+#include "core/ops/sparse/exchanged_rows.h"
+
+#include "core/ops/require.h"
+
+namespace ptrain {
+namespace {
+
+void require_ids(const TensorDesc& ids) {
+  require(ids.dtype == DType::i32 || ids.dtype == DType::i64, "ids: expected i32 or i64, got {}", ids.to_string());
+}
+
+TensorDesc count_desc(std::int64_t counts) { return {DType::i32, Shape{counts}}; }
+TensorDesc row_desc(std::int64_t rows, std::int64_t width) { return {DType::f32, Shape{rows, width}}; }
+
+void require_counts(const TensorDesc& counts, const RowExchange& sizes) {
+  require_desc(counts, count_desc(sizes.shard.world_size), "counts");
+}
+
+void require_received_counts(const TensorDesc& counts, const RowExchange& sizes) {
+  require_desc(counts, count_desc(sizes.shard.world_size + 1), "received_counts");
+}
+
+void require_received(const TensorDesc& received, const RowExchange& sizes) {
+  require_ids(received);
+  require_shape(received, Shape{sizes.received()}, "received");
+}
+
+}  // namespace
+
+std::string UniqueIds::attributes() const { return fmt::format("world_size={}", attributes_.world_size); }
+
+std::vector<TensorDesc> UniqueIds::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 1, 1);
+  require_ids(inputs[0]);
+  return {
+      {DType::i32, inputs[0].shape}, {inputs[0].dtype, Shape{inputs[0].count()}}, count_desc(attributes_.world_size)};
+}
+
+std::string RowExchangeOp::attributes() const {
+  return fmt::format("rank={} world_size={} ids={} rows={}", attributes_.shard.rank, attributes_.shard.world_size,
+                     attributes_.ids, attributes_.rows);
+}
+
+std::vector<TensorDesc> ExchangeIds::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 2);
+  require_ids(inputs[unique]);
+  require_shape(inputs[unique], Shape{attributes_.ids}, "unique");
+  require_counts(inputs[counts], attributes_);
+  return {{inputs[unique].dtype, Shape{attributes_.received()}}, count_desc(attributes_.shard.world_size + 1)};
+}
+
+std::vector<TensorDesc> ExchangeRows::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 4, 4);
+  require(inputs[table].dtype == DType::f32 && inputs[table].shape.rank() == 2 &&
+              inputs[table].shape[0] == attributes_.rows,
+          "table: expected f32 [{},H], got {}", attributes_.rows, inputs[table].to_string());
+  require_counts(inputs[counts], attributes_);
+  require_received(inputs[received], attributes_);
+  require_received_counts(inputs[received_counts], attributes_);
+  const std::int64_t width = inputs[table].shape[1];
+  return {row_desc(attributes_.ids, width), row_desc(attributes_.shard.world_size * attributes_.chunk(), width)};
+}
+
+std::vector<TensorDesc> MergeRows::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 2);
+  require_received(inputs[received], attributes_);
+  require_received_counts(inputs[received_counts], attributes_);
+  return {count_desc(attributes_.merged()), count_desc(attributes_.received()), count_desc(1),
+          count_desc(attributes_.rows)};
+}
+
+std::string UniqueGradient::attributes() const { return fmt::format("factor={:g}", factor_); }
+
+std::vector<TensorDesc> UniqueGradient::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 3, 3);
+  const std::int64_t ids = inputs[inverse].count();
+  require(inputs[inverse].dtype == DType::i32, "inverse: expected i32, got {}", inputs[inverse].to_string());
+  const bool fits = inputs[dy].dtype == DType::f32 && inputs[dy].shape.rank() >= 1 && inputs[dy].count() > 0 &&
+                    ids % (inputs[dy].count() / inputs[dy].shape[-1]) == 0;
+  require(fits, "dy {} does not fit ids {}", inputs[dy].to_string(), inputs[inverse].to_string());
+  return {row_desc(ids, inputs[dy].shape[-1])};
+}
+
+Cost UniqueGradient::cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const {
+  return {static_cast<double>(outputs[0].count()), traffic(inputs, outputs)};
+}
+
+std::vector<TensorDesc> ExchangeGradient::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 5, 5);
+  require(inputs[gradient].dtype == DType::f32 && inputs[gradient].shape.rank() == 2 &&
+              inputs[gradient].shape[0] == attributes_.ids,
+          "gradient: expected f32 [{},H], got {}", attributes_.ids, inputs[gradient].to_string());
+  require_counts(inputs[counts], attributes_);
+  require_received_counts(inputs[received_counts], attributes_);
+  require_desc(inputs[numbers], count_desc(attributes_.received()), "numbers");
+  require_desc(inputs[used], count_desc(1), "used");
+  const std::int64_t width = inputs[gradient].shape[1];
+  return {row_desc(attributes_.merged(), width), row_desc(attributes_.shard.world_size * attributes_.chunk(), width)};
+}
+
+std::vector<TensorDesc> RowsNorm::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 3);
+  require(inputs[values].dtype == DType::f32 && inputs[values].shape.rank() == 2, "values: expected f32 [n,H], got {}",
+          inputs[values].to_string());
+  require_desc(inputs[used], count_desc(1), "used");
+  return {{DType::f32, Shape{2}}};
+}
+
+}  // namespace ptrain

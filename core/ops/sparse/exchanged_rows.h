@@ -1,0 +1,145 @@
+// The rows of a divided table that a rank's batch reads, exchanged with the ranks that have them, and their gradients
+// (core/passes/exchange_unique_rows.h). Every id travels once, however often the batch has it.
+//
+// Shapes are those of the worst case. How much of them a step uses is in `counts`, `received_counts` and `used`;
+// nothing reads or writes the rest, which costs memory alone.
+#pragma once
+
+#include "core/base/row_shard.h"
+#include "core/graph/op.h"
+
+#include <algorithm>
+
+namespace ptrain {
+
+/// The sizes of an exchange.
+struct RowExchange {
+  RowShard shard;
+  std::int64_t ids = 0;   // that each rank's batch has at most
+  std::int64_t rows = 0;  // that each rank has of the table
+
+  /// Ids that one rank asks another for, at most.
+  std::int64_t most() const { return std::min(ids, rows); }
+  /// Ids that a rank is asked for, at most.
+  std::int64_t received() const { return shard.world_size * most(); }
+  /// Different rows that it is asked for, at most.
+  std::int64_t merged() const { return std::min(received(), rows); }
+  /// Rows that a rank sends another in one round: a quarter more than if all had as many. So the memory for rows on
+  /// their way does not grow with the ranks, and only very uneven ids take several rounds.
+  std::int64_t chunk() const { return std::min(most(), (ids + ids / 4 + shard.world_size - 1) / shard.world_size + 1); }
+};
+
+/// inputs: ids i32 or i64 [...], n of them; -1: none.  outputs: inverse i32 [...], the number of each id among the
+/// different ones, -1 for none; unique, as ids, [n]: these, by the rank that has their row (RowShard), then by their
+/// first place; counts i32 [ranks]: how many of them each rank has.
+class UniqueIds final : public OpWith<RowShard> {
+ public:
+  enum Output { inverse, unique, counts };
+  using OpWith::OpWith;
+
+  std::string_view type() const override { return "unique_ids"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+};
+
+/// An op whose attributes are an exchange's sizes.
+class RowExchangeOp : public OpWith<RowExchange> {
+ public:
+  using OpWith::OpWith;
+  std::string attributes() const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+};
+
+/// Sends every rank the ids of its rows.  inputs: unique, counts of UniqueIds.  outputs: received, as unique,
+/// [RowExchange::received]: what this rank is asked for, by rank; received_counts i32 [ranks + 1]: by rank, then the
+/// most that any rank asks another for.
+class ExchangeIds final : public RowExchangeOp {
+ public:
+  enum Input { unique, counts };
+  enum Output { received, received_counts };
+  using RowExchangeOp::RowExchangeOp;
+
+  std::string_view type() const override { return "exchange_ids"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+};
+
+/// Sends every rank the rows that it has asked for.  inputs: table f32 [RowExchange::rows, H], this rank's rows; counts
+/// of UniqueIds; received, received_counts of ExchangeIds.  outputs: rows f32 [n, H] of the ids in UniqueIds::unique;
+/// sent f32 [ranks * RowExchange::chunk, H], scratch.
+class ExchangeRows final : public RowExchangeOp {
+ public:
+  enum Input { table, counts, received, received_counts };
+  enum Output { rows, sent };
+  using RowExchangeOp::RowExchangeOp;
+
+  std::string_view type() const override { return "exchange_rows"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+};
+
+/// The rows that this rank was asked for, each once.  inputs: received, received_counts of ExchangeIds.  outputs: rows
+/// i32 [RowExchange::merged], their numbers on this rank in the order of their first place, -1 behind them; numbers i32
+/// [RowExchange::received], the place of each received id in `rows`; used i32 [1], how many there are; places i32
+/// [RowExchange::rows], scratch.
+class MergeRows final : public RowExchangeOp {
+ public:
+  enum Input { received, received_counts };
+  enum Output { rows, numbers, used, places };
+  using RowExchangeOp::RowExchangeOp;
+
+  std::string_view type() const override { return "merge_rows"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+};
+
+/// Gradients of the rows that a batch has read.  inputs: inverse, counts of UniqueIds; dy f32 [..., H] of m rows, as of
+/// SparseGradient.  outputs: f32 [n, H], for each unique id the sum, in order, of factor times dy of its occurrences.
+class UniqueGradient final : public Op {
+ public:
+  enum Input { inverse, counts, dy };
+  explicit UniqueGradient(float factor) : factor_(factor) {}
+  float factor() const { return factor_; }
+
+  std::string_view type() const override { return "unique_gradient"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::extra_black; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+
+ private:
+  float factor_;
+};
+
+/// Starts to send every rank the gradients of its rows; ExchangeGradientWait ends it.  inputs: gradient of
+/// UniqueGradient; counts; received_counts; numbers, used of MergeRows.  outputs: values f32 [RowExchange::merged, H],
+/// for each of MergeRows::rows the sum over the ranks, in their order (chunk by chunk); arrived f32
+/// [ranks * RowExchange::chunk, H], scratch.
+class ExchangeGradient final : public RowExchangeOp {
+ public:
+  enum Input { gradient, counts, received_counts, numbers, used };
+  enum Output { values, arrived };
+  using RowExchangeOp::RowExchangeOp;
+
+  std::string_view type() const override { return "exchange_gradient"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+};
+
+/// inputs: all inputs and outputs of the exchanges that were started, which live until then. No outputs.
+class ExchangeGradientWait final : public Op {
+ public:
+  std::string_view type() const override { return "exchange_gradient_wait"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc>) const override { return {}; }
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  Cost cost(std::span<const TensorDesc>, std::span<const TensorDesc>) const override { return {}; }
+};
+
+/// GradNorm of the used rows of a gradient.  inputs: values f32 [n, H]; used i32 [1]; loss_scale f32[4] (optional).
+/// outputs: f32 [2], as GradNorm's.
+class RowsNorm final : public Op {
+ public:
+  enum Input { values, used, loss_scale };
+  std::string_view type() const override { return "rows_norm"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+};
+
+}  // namespace ptrain
