@@ -127,9 +127,10 @@ void Ranks::broadcast(Variables& variables, const std::set<std::string>& divided
 void Ranks::require_equal_parameters(const Variables& variables, std::int64_t step) const {
   if (!several()) return;
   // Where ranks divide masters, what the forward pass reads in their place.
-  const bool is_whole = variables.contains(flat::master);
+  const char* compared = variables.contains(flat::master) ? flat::master : flat::low;
+  if (!variables.contains(compared)) return;  // only tables train
   std::vector<std::byte> storage;
-  const double mine = crc32(variables.host_bytes(is_whole ? flat::master : flat::low, storage));
+  const double mine = crc32(variables.host_bytes(compared, storage));
   const std::vector<double> all = gathered({&mine, 1});
   for (int other = 1; other < world_size(); ++other) {
     if (all[static_cast<std::size_t>(other)] == all[0]) continue;
