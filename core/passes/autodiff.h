@@ -12,6 +12,9 @@ struct ParameterGradient {
   ValueId parameter;
   ValueId gradient;         // same descriptor as the parameter, or [n, H] if sparse
   ValueId rows = no_value;  // i32 [n], the rows of a sparse gradient; see SparseGradient
+  /// i32 [1], how many rows of a sparse gradient are used, where it is of this rank's rows of a divided table alone
+  /// (exchange_unique_rows).
+  ValueId used = no_value;
 };
 
 struct Differentiated {

@@ -6,22 +6,12 @@
 #include "core/ops/tensor/reshape.h"
 #include "core/ops/text/embedding.h"
 #include "core/ops/training/all_reduce.h"
-#include "core/passes/rewriter.h"
+#include "core/passes/exchange_unique_rows.h"
 
 #include <map>
 
 namespace ptrain {
 namespace {
-
-/// Whether a node looks rows up in a table with a sparse gradient; its inputs are Embedding::Input's.
-bool reads_sparse_table(const Node& node) {
-  const std::string_view type = node.op->type();
-  if (type == "embedding") {
-    return static_cast<const Embedding&>(*node.op).table_gradient() == TableGradient::sparse;
-  }
-  return type == "embedding_bag" &&
-         static_cast<const EmbeddingBag&>(*node.op).table_gradient() == TableGradient::sparse;
-}
 
 /// `shape` with a last axis of `width`.
 Shape append_axis(const Shape& shape, std::int64_t width) {
@@ -54,7 +44,7 @@ class TableExchange {
   Graph& to() { return rewriter_.graph(); }
 
   void exchange() {
-    if (options_.tables) divide_tables();
+    if (options_.tables) divide_tables(graph_, *options_.tables, rewriter_);
     for (const Node& node : graph_.nodes()) {
       if (node.op->type() == "sparse_gradient") {
         gathered_.push_back(gather_gradient(node));
@@ -70,16 +60,6 @@ class TableExchange {
     for (Gathered& gathered : gathered_) {
       rewriter_.copy(*gathered.node, std::move(gathered.inputs));
       if (options_.tables) number_rows(*gathered.node);
-    }
-  }
-
-  /// Leaves this rank's rows of the tables.
-  void divide_tables() {
-    for (const Node& node : graph_.nodes()) {
-      if (!reads_sparse_table(node)) continue;
-      const ValueId table = node.inputs[Embedding::table];
-      const Shape& whole = graph_.desc(table).shape;
-      to().value(rewriter_.mapped(table)).desc.shape = Shape{options_.tables->size(whole[0]), whole[1]};
     }
   }
 
@@ -172,13 +152,35 @@ class TableExchange {
   std::map<ValueId, ValueId> ids_of_ranks_, local_rows_;  // by a look-up's ids
 };
 
+bool travels_once(const DistributionOptions& options) { return options.tables && !options.reproducible; }
+
 }  // namespace
 
+bool reads_sparse_table(const Node& node) {
+  const std::string_view type = node.op->type();
+  if (type == "embedding") {
+    return static_cast<const Embedding&>(*node.op).table_gradient() == TableGradient::sparse;
+  }
+  return type == "embedding_bag" &&
+         static_cast<const EmbeddingBag&>(*node.op).table_gradient() == TableGradient::sparse;
+}
+
+void divide_tables(const Graph& graph, const RowShard& shard, Rewriter& rewriter) {
+  for (const Node& node : graph.nodes()) {
+    if (!reads_sparse_table(node)) continue;
+    const ValueId table = node.inputs[Embedding::table];
+    const Shape& whole = graph.desc(table).shape;
+    rewriter.graph().value(rewriter.mapped(table)).desc.shape = Shape{shard.size(whole[0]), whole[1]};
+  }
+}
+
 Differentiated exchange_tables(const Differentiated& differentiated, const DistributionOptions& options) {
+  if (travels_once(options)) return exchange_unique_rows(differentiated, options);
   return TableExchange(differentiated.graph, options).run(differentiated.gradients);
 }
 
 Graph exchange_tables(const Graph& graph, const DistributionOptions& options) {
+  if (travels_once(options)) return exchange_unique_rows(graph, options);
   return TableExchange(graph, options).run();
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/sparse/exchanged_rows.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/all_reduce.h"
@@ -138,7 +139,9 @@ class OptimizerPass {
       }
     }
     for (const FlatTable& t : layout_.tables) {
-      graph_.place(t.gradient.gradient, inputs_[OptimizerUpdate::grad_f32], t.grad_offset);
+      if (!t.is_of_own_rows()) {
+        graph_.place(t.gradient.gradient, inputs_[OptimizerUpdate::grad_f32], t.grad_offset);
+      }
       const Value& table = graph_.value(t.gradient.parameter);
       const ValueId buffer = graph_.add_state(flat::table + table.name, table.desc);  // which may reallocate the values
       graph_.value(t.gradient.parameter).base = buffer;
@@ -260,6 +263,11 @@ class OptimizerPass {
     return graph_.add(name, std::make_shared<GradNorm>(), {grad_f32, grad_low, options_.loss_scale}, Pass::update);
   }
 
+  void gather_norms(ValueId all) {
+    graph_.add_node("grad_norm.gather", std::make_shared<AllGatherStart>(), {all}, Pass::update);
+    graph_.add_node("grad_norm.wait", std::make_shared<AllReduceWait>(), {all}, Pass::update);
+  }
+
   /// The norm of sums of which every rank has slices.
   ValueId add_norm_of_parts() {
     const bool low = layout_.low > 0;
@@ -268,17 +276,41 @@ class OptimizerPass {
     const std::int64_t size = graph_.desc(own).count();
     const ValueId all = state(flat::grad_norms, DType::f32, options_.shard->world_size * size);
     graph_.place(own, all, options_.shard->rank * size);
-    graph_.add_node("grad_norm.gather", std::make_shared<AllGatherStart>(), {all}, Pass::update);
-    graph_.add_node("grad_norm.wait", std::make_shared<AllReduceWait>(), {all}, Pass::update);
+    gather_norms(all);
     const ValueId rest = low && sums != no_value ? add_norm("grad_norm.rest", sums, no_value) : no_value;
     return graph_.add(flat::grad_norm, std::make_shared<NormOfParts>(), {all, rest}, Pass::update);
   }
 
+  /// The norm of gradients that every rank has, and of tables' of which each has its rows'.
+  ValueId add_norm_with_tables(const std::vector<const FlatTable*>& tables) {
+    const ValueId dense =
+        add_norm("grad_norm.dense", inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low]);
+    const std::int64_t size = graph_.desc(dense).count(), own = size * static_cast<std::int64_t>(tables.size());
+    const ValueId all = state(flat::table_norms, DType::f32, options_.tables->world_size * own);
+    std::int64_t at = options_.tables->rank * own;
+    for (const FlatTable* t : tables) {
+      const ValueId norm = graph_.add(graph_.value(t->gradient.parameter).name + ".norm", std::make_shared<RowsNorm>(),
+                                      {t->gradient.gradient, t->gradient.used, options_.loss_scale}, Pass::update);
+      graph_.place(norm, all, at);
+      at += size;
+    }
+    gather_norms(all);
+    return graph_.add(flat::grad_norm, std::make_shared<NormOfParts>(), {all, dense}, Pass::update);
+  }
+
+  ValueId add_whole_norm() {
+    std::vector<const FlatTable*> tables;
+    for (const FlatTable& t : layout_.tables) {
+      if (t.is_of_own_rows()) tables.push_back(&t);
+    }
+    if (!tables.empty()) return add_norm_with_tables(tables);
+    if (layout_.divides_sums) return add_norm_of_parts();
+    return add_norm(flat::grad_norm, inputs_[OptimizerUpdate::grad_f32], inputs_[OptimizerUpdate::grad_low]);
+  }
+
   void add_update() {
     if (needs_norm(options_)) {
-      const ValueId norm = layout_.divides_sums ? add_norm_of_parts()
-                                                : add_norm(flat::grad_norm, inputs_[OptimizerUpdate::grad_f32],
-                                                           inputs_[OptimizerUpdate::grad_low]);
+      const ValueId norm = add_whole_norm();
       inputs_[OptimizerUpdate::grad_norm] = norm;
       if (!rest_inputs_.empty()) rest_inputs_[OptimizerUpdate::grad_norm] = norm;
       graph_.set_output(flat::grad_norm, norm);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/base/rank_slice.h"
+#include "core/base/row_shard.h"
 #include "core/ops/training/loss_scale_update.h"
 #include "core/ops/training/optimizer_update.h"
 #include "core/passes/autodiff.h"
@@ -33,6 +34,7 @@ inline constexpr const char* micro_step = "micro_step";        // input i32[1], 
 inline constexpr const char* micro_weights = "micro_weights";  // input f32[2], only when accumulating (accumulate.h)
 inline constexpr const char* grad_norm = "grad_norm";          // output f32[2] {norm, found_inf}
 inline constexpr const char* grad_norms = "flat.grad.norms";   // f32, {norm, found_inf} of every rank's slices
+inline constexpr const char* table_norms = "flat.grad.table_norms";  // and of its rows of each table
 inline constexpr const char* table = "table.";  // prefix of the name of a table with sparse updates; f32 like it
 /// Suffixes of what a rank keeps of a buffer that ranks divide: its slices of the first elements, and all others whole.
 inline constexpr std::string_view shard = ".shard";
@@ -67,6 +69,7 @@ struct OptimizerPassOptions {
   std::optional<Shard> shard;                 // the part of the moments that this rank keeps; none: all
   bool whole_masters = true;                  // else, of fp32 masters of low-precision parameters, a part too
   bool whole_sums = true;                     // else, of the sums over micro-batches too
+  std::optional<RowShard> tables = {};        // this rank's rows of tables whose gradients are of them alone
   ValueId loss_scale = no_value;              // the scaler's state, when there is one
   LossScaleAttributes loss_scale_attributes;
 };
@@ -74,7 +77,8 @@ struct OptimizerPassOptions {
 /// Parameters become views of flat::master (and flat::low), their gradients views of flat::grad (and flat::grad_low),
 /// except those that are updated early; the update phase is appended. A low-precision parameter "w@bf16" is paired with
 /// its master "w". A table with a sparse gradient and its moments have buffers of their own and are updated by those
-/// rows; the gradient is a view of flat::grad, behind all others, so that the norm and the overflow check include it. A
+/// rows; the gradient is a view of flat::grad, behind all others, so that the norm and the overflow check include it;
+/// where ranks have those of their rows alone, they exchange the norms of these. A
 /// parameter group has its own update, before the one that counts. Parameters with a low-precision copy come first in
 /// flat::master, in flat::low's order. With a shard, updates and moments are of this rank's slices of flat::master
 /// alone: others must update the rest (add_grad_allreduce). Without whole masters, so are those with low-precision

@@ -176,6 +176,7 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
     optimizer.shard = options.distribution->shard;
     optimizer.whole_masters = options.distribution->whole_masters;
     optimizer.whole_sums = options.distribution->whole_sums;
+    optimizer.tables = options.distribution->tables;
   }
   optimizer.accumulate = options.accumulate_steps > 1;
   optimizer.loss_scale = differentiated.graph.find_value(loss_scale_state);  // passes renumber values

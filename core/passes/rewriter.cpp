@@ -63,7 +63,7 @@ Graph Rewriter::finish() {
 }
 
 Differentiated Rewriter::finish(std::vector<ParameterGradient> gradients) {
-  for (ParameterGradient& g : gradients) g = {mapped(g.parameter), mapped(g.gradient), mapped(g.rows)};
+  for (ParameterGradient& g : gradients) g = {mapped(g.parameter), mapped(g.gradient), mapped(g.rows), mapped(g.used)};
   return {finish(), std::move(gradients)};
 }
 

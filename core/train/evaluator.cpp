@@ -17,8 +17,9 @@ constexpr std::size_t most_confused = 100;  // classes whose confusion matrix is
 
 /// Whether a plan's ranks wait for each other, and so must run it equally often.
 bool exchanges(const Plan& plan) {
-  return std::ranges::any_of(plan.graph().nodes(),
-                             [](const Node& node) { return node.op->type() == "all_reduce_wait"; });
+  return std::ranges::any_of(plan.graph().nodes(), [](const Node& node) {
+    return node.op->type() == "all_reduce_wait" || node.op->type() == "exchange_ids";
+  });
 }
 
 /// The batch with every image flipped horizontally.

@@ -27,6 +27,7 @@ class Layout {
     place_masters();
     divide();
     for (FlatTable& t : layout_.tables) {
+      if (t.is_of_own_rows()) continue;
       t.grad_offset = reserve(layout_.grad, graph_.desc(t.gradient.gradient).count());
     }
     return std::move(layout_);

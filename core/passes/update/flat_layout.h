@@ -27,6 +27,9 @@ struct FlatTable {
   std::int64_t grad_offset;
   std::optional<std::size_t> group;
   bool decay;
+
+  /// Whether the gradient is of this rank's rows alone; it is then an activation, and its norm a part of the whole one.
+  bool is_of_own_rows() const { return gradient.used != no_value; }
 };
 
 /// Masters follow the model's parameter order, those with a low-precision copy first and Muon's last; gradients follow

@@ -103,7 +103,8 @@ class Clicks(ClickTest):
             self.assertAlmostEqual(own, expected, delta=2e-4)
 
     def test_ranks_divide_tables(self):
-        three = ("-o", "dist.ranks=3", "-o", "data.batch_size=20", "-o", "threads=3", "-o", "train.steps=20")
+        three = ("-o", "dist.ranks=3", "-o", "data.batch_size=20", "-o", "threads=3", "-o", "train.steps=20", "-o",
+                 "dist.reproducible=true")
         reports = {}
         for tables in ("replicated", "rows"):
             trained = self.train(tables, *three, "-o", f"dist.tables={tables}", "-o", "output.predictions=true")
@@ -131,7 +132,7 @@ class Clicks(ClickTest):
         divided = ("-o", "dist.tables=rows")
         saved = estimate()["memory"]["variable_bytes"] - estimate(*divided)["memory"]["variable_bytes"]
         tables = 3 * 300000 * (9 + 1) * 4  # with two moments
-        self.assertTrue(0.7 * tables < saved < 0.75 * tables, saved)
+        self.assertTrue(0.75 * tables < saved < 0.78 * tables, "three quarters, and buffers for all ranks' samples")
         scaling = ("--device", "h100", "--ranks", "4", "--links", ROOT / "configs/links/ethernet_100g.yaml")
         whole, rows = (estimate(*scaling, *options)["scaling"][0] for options in ((), divided))
         self.assertGreater(rows["exchange_ms"], whole["exchange_ms"])

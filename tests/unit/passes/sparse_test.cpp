@@ -154,6 +154,7 @@ TEST(SparseTables, MayBeDividedAmongRanks) {
   PipelineOptions options = adamw();
   options.distribution = DistributionOptions{.rank = 1, .world_size = ranks};
   options.distribution->tables = RowShard{1, ranks};
+  options.distribution->reproducible = true;
   const Graph graph = trained(1001, options);
   for (const auto& [table, width] :
        {std::pair("wide.words.weight", std::int64_t{1}), std::pair("deep.words.weight", embedding)}) {
@@ -172,6 +173,35 @@ TEST(SparseTables, MayBeDividedAmongRanks) {
   const Graph evaluation = build_evaluation_graph(forward(1001), options).graph;
   EXPECT_EQ(evaluation.desc(evaluation.find_value("deep.words.weight")).shape[0], 251);
   EXPECT_EQ(node_types(evaluation)["reduce_scatter_start"], 2);
+}
+
+TEST(SparseTables, OfWhichRanksHaveRowsTravelOnce) {
+  constexpr int ranks = 4;
+  PipelineOptions options = adamw();
+  options.optimizer.clip_norm = 1;
+  options.distribution = DistributionOptions{.rank = 1, .world_size = ranks};
+  options.distribution->tables = RowShard{1, ranks};
+  const Graph graph = trained(1001, options);
+  EXPECT_EQ(graph.desc(graph.find_value("deep.words.weight")), (TensorDesc{DType::f32, Shape{251, embedding}}));
+  auto types = node_types(graph);
+  EXPECT_EQ(types["unique_ids"], 1) << "both tables have the same ids";
+  EXPECT_EQ(types["exchange_ids"], 1);
+  EXPECT_EQ(types["exchange_rows"], 2);
+  EXPECT_EQ(types["merge_rows"], 1);
+  EXPECT_EQ(types["exchange_gradient"], 2);
+  EXPECT_EQ(types["exchange_gradient_wait"], 1) << "at the end of backward";
+  EXPECT_EQ(types["rows_norm"], 2);
+  EXPECT_EQ(types["norm_of_parts"], 1);
+  EXPECT_EQ(types["all_gather_start"], 1) << "norms of the tables";
+  EXPECT_EQ(types["sparse_gradient"], 0);
+  for (const Node* update : row_updates(graph)) {
+    const Value& values = graph.value(update->inputs[SparseUpdate::values]);
+    EXPECT_EQ(values.base, no_value) << "of this rank alone, it is no flat gradient";
+    EXPECT_EQ(values.desc.shape[0], 251) << "no more than the rank's rows, however many ranks there are";
+  }
+  const auto evaluation = node_types(build_evaluation_graph(forward(1001), options).graph);
+  EXPECT_EQ(evaluation.at("exchange_ids"), 1);
+  EXPECT_EQ(evaluation.at("exchange_rows"), 2);
 }
 
 TEST(SparseTables, AreReadOnce) {

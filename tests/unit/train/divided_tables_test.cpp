@@ -1,4 +1,5 @@
-// dist.tables: rows: ranks that keep their rows of tables alone train the same bits as ranks that keep whole tables.
+// dist.tables: rows with dist.reproducible: ranks that keep their rows of tables alone train the same bits as ranks
+// that keep whole tables. exchanged_tables_test.cpp has the rest.
 #include "core/config/config_enums.h"
 #include "core/train/plans/memory_estimate.h"
 #include "tests/unit/train/data_parallel.h"
@@ -47,7 +48,24 @@ void expect_same_divided(const Config& config, std::initializer_list<int> world_
 }
 
 TEST(DividedTables, TrainTheSameBitsOnAnyNumberOfRanks) {
-  for (const char* model : {"wide_deep", "dlrm_dcnv2"}) expect_same_divided(divided_config(model), {1, 2, 4});
+  for (const char* model : {"wide_deep", "dlrm_dcnv2"}) expect_same_divided(divided_config(model), {1, 2, 4, 8});
+}
+
+/// Where layers stay as they are, whose gradients are sums over a rank's samples. A multiple of 16 of these has the same
+/// arithmetic for each.
+TEST(DividedTables, AreTheSameBitsHoweverManyRanksShareABatch) {
+  Config config = divided_config();
+  config.data.batch_size = 8 * 16;
+  config.data.synthetic_samples = 1024;
+  config.train.groups.match = {"*words*", "*"};
+  config.train.groups.trainable = {true, false};
+  const Outcome one = train_divided(config, 1);
+  for (const int world_size : {2, 4, 8}) {
+    SCOPED_TRACE(fmt::format("{} ranks", world_size));
+    const Outcome shared = train_divided(shared_out(config, world_size), world_size);
+    expect_same_state(shared, one);
+    EXPECT_LT(difference(shared.result.losses, one.result.losses), 1e-6) << "their mean is rounded otherwise";
+  }
 }
 
 TEST(DividedTables, TrainTheSameBitsWithBags) {
