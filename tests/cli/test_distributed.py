@@ -28,18 +28,6 @@ eval: {every_epochs: 0}
 dist: {sync_batch_norm: true, bucket_mb: 1}
 output: {dir: runs/tiny, save: false}
 """
-CLICKS = """\
-model: {name: wide_deep, hash_buckets: 1001}
-data: {source: synthetic, batch_size: 8, synthetic_samples: 100, workers: 1}
-train:
-  steps: 20
-  optimizer: {name: adam, lr: 1.0e-3}
-  schedule: {name: constant}
-  log_every_steps: 1
-eval: {every_steps: 10}
-dist: {tables: rows}
-output: {dir: runs/tiny}
-"""
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
 
 
@@ -265,17 +253,6 @@ class Processes(RanksTest):
                     self.assertEqual(result.returncode, 0, result.stderr)
                     self.check_report(output, ranks, mpi, batch=batch)
                 self.assertEqual(self.losses(f"{name}-threads-{ranks}"), self.losses(f"{name}-processes-{ranks}"))
-
-    def test_processes_divide_tables_as_threads_do(self):
-        clicks = self.folder / "clicks.yaml"
-        clicks.write_text(CLICKS)
-        for output, mpi, options in (("threads", False, []), ("processes", True, []),
-                                     ("replicated", True, ["-o", "dist.tables=replicated"])):
-            result = self.on_ranks(2, output, *options, config=clicks, mpi=mpi)
-            self.assertEqual(result.returncode, 0, result.stderr)
-        for output in ("processes", "replicated"):
-            self.assertEqual(self.losses(output), self.losses("threads"))
-            self.assertEqual(self.weights(output), self.weights("threads"))
 
     def test_a_world_of_one_is_no_distribution(self):
         options = ["-o", "train.steps=8", "-o", "eval.every_epochs=0", "-o", "output.save=false"]

@@ -1,0 +1,133 @@
+"""Tables whose rows the ranks divide: threads and processes alike, and runs that are killed, in both exchanges.
+
+PTRAIN_TABLE_KILLS says how many moments a run is killed at (default 30). What needs mpirun is skipped without it, and in
+builds without MPI.
+"""
+import os
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from test_distributed import RanksTest, environment, has_mpi
+
+CLICKS = """\
+model: {name: wide_deep, hash_buckets: 1001}
+data: {source: synthetic, batch_size: 8, synthetic_samples: 100, workers: 1}
+train:
+  steps: 20
+  optimizer: {name: adam, lr: 1.0e-3}
+  schedule: {name: constant}
+  log_every_steps: 1
+eval: {every_steps: 10}
+dist: {tables: rows, timeout_seconds: 6}
+output: {dir: runs/tiny}
+"""
+IN_ORDER = ["-o", "dist.reproducible=true"]
+EXCHANGES = {"all_to_all": [], "in_order": IN_ORDER}
+
+
+class TablesTest(RanksTest):
+    def setUp(self):
+        super().setUp()
+        self.config = self.folder / "clicks.yaml"
+        self.config.write_text(CLICKS)
+
+    def train_on(self, ranks, output, *options, **how):
+        result = self.on_ranks(ranks, output, *options, **how)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def saved_step(self, output):
+        """The step of the last checkpoint that is complete; 0: there is none."""
+        files = (self.folder / output).glob("ckpt-*.safetensors")
+        return max((int(file.stem.removeprefix("ckpt-")) for file in files), default=0)
+
+
+class Killed(TablesTest):
+    def start(self, output, *options):
+        command = self.command(output, "-o", "train.steps=300", "-o", "output.checkpoint_every_steps=3", "-o",
+                               "data.batch_size=16", "-o", "data.synthetic_samples=1000", "-o", "eval.every_steps=0",
+                               "-o", "dist.ranks=2", "--resume", "auto", *options)
+        launched = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                    text=True, env=environment())
+        self.addCleanup(launched.kill)
+        return launched
+
+    def finish(self, output, *options):
+        launched = self.start(output, *options)
+        _, errors = launched.communicate(timeout=120)
+        self.assertEqual(launched.returncode, 0, errors)
+
+    def logged_steps(self, output):
+        log = self.folder / output / "metrics.jsonl"
+        return log.read_text().count("\n") if log.exists() else 0
+
+    def kill_at(self, moment, output, *options):
+        """Kills the run, after some more steps or at any time; whether it was still running then."""
+        launched = self.start(output, *options)
+        if moment.random() < 0.5:
+            goal = self.logged_steps(output) + moment.randrange(1, 8)
+            while launched.poll() is None and self.logged_steps(output) < goal:
+                time.sleep(0.002)
+        time.sleep(moment.uniform(0, 0.3))
+        was_running = launched.poll() is None
+        launched.send_signal(signal.SIGKILL)
+        launched.communicate()
+        return was_running
+
+    def test_runs_that_are_killed_at_many_moments_lose_nothing_that_was_saved(self):
+        kills = int(os.environ.get("PTRAIN_TABLE_KILLS", "30"))
+        moment = random.Random(7)
+        for name, options in EXCHANGES.items():
+            whole = f"whole-{name}"
+            self.finish(whole, *options)
+            for run in range(3):
+                output, saved = f"killed-{name}-{run}", 0
+                for _ in range(kills // 6):
+                    self.assertTrue(self.kill_at(moment, output, *options))
+                    self.assertGreaterEqual(self.saved_step(output), saved)
+                    saved = self.saved_step(output)
+                self.assertGreater(saved, 0)
+                self.finish(output, *options)
+                self.assertIn(f"ckpt-{saved}.", self.report(output)["progress"]["resumed_from"])
+                self.assertEqual(self.losses(output), self.losses(whole))
+                self.assertEqual(self.weights(output), self.weights(whole))
+
+
+@unittest.skipUnless(has_mpi(), "needs mpirun and a build with MPI")
+class Processes(TablesTest):
+    def test_processes_divide_tables_as_threads_do(self):
+        for ranks in (2, 4):
+            for name, options in EXCHANGES.items():
+                threads, processes = f"threads-{name}-{ranks}", f"processes-{name}-{ranks}"
+                self.train_on(ranks, threads, *options)
+                self.train_on(ranks, processes, *options, mpi=True)
+                self.assertEqual(self.losses(processes), self.losses(threads))
+                self.assertEqual(self.weights(processes), self.weights(threads))
+            whole = f"replicated-{ranks}"
+            self.train_on(ranks, whole, *IN_ORDER, "-o", "dist.tables=replicated", mpi=True)
+            self.assertEqual(self.losses(f"processes-in_order-{ranks}"), self.losses(whole))
+            self.assertEqual(self.weights(f"processes-in_order-{ranks}"), self.weights(whole))
+            self.assert_losses_agree(f"processes-all_to_all-{ranks}", self.losses(whole))
+
+    def test_a_process_killed_in_an_exchange_ends_all(self):
+        """The others then wait in an exchange of rows."""
+        for lost in (0, 2):
+            self.lose_a_rank(f"killed{lost}", lost, signal.SIGKILL, 8, "-o", "data.batch_size=64", "-o",
+                             "data.synthetic_samples=100000")
+
+    def test_processes_that_are_killed_resume_on_another_number(self):
+        self.lose_a_rank("killed", 1, signal.SIGKILL, 12, "-o", "eval.every_steps=0")
+        saved = self.saved_step("killed")
+        again = self.start("killed", "--resume", "auto", "-o", "data.batch_size=6", "-o", "eval.every_steps=0", ranks=2,
+                           steps=saved + 5)
+        _, errors = again.communicate(timeout=120)
+        self.assertEqual(again.returncode, 0, errors)
+        whole = self.start("whole", "-o", "eval.every_steps=0", ranks=3, steps=saved + 5)
+        whole.communicate(timeout=120)
+        self.assert_losses_agree("killed", self.losses("whole"))
+
+
+if __name__ == "__main__":
+    unittest.main()
