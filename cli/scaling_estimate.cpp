@@ -47,6 +47,33 @@ void require_same_step(const Config& config, const nlohmann::json& report, const
   }
 }
 
+/// What each rank sends the others for divided tables in a step, and how long that takes; null where nothing does.
+nlohmann::json predict_tables(const TableTraffic& traffic, const MeasuredStep& step, const Links& links, int ranks) {
+  if (traffic.ids == 0) return nullptr;
+  const double to_others = static_cast<double>(ranks - 1) / ranks;
+  double seconds = 0;
+  for (const MeasuredStep::Bucket& bucket : step.buckets) {
+    if (bucket.kind == ExchangeKind::all_to_all) seconds += all_to_all_seconds(links, ranks, bucket.bytes);
+  }
+  return {{"ids", traffic.ids},
+          {"different_ids", traffic.different_ids},
+          {"id_bytes", traffic.id_bytes * to_others},
+          {"row_bytes", traffic.row_bytes * to_others},
+          {"gradient_bytes", traffic.gradient_bytes * to_others},
+          {"exchange_ms", seconds * 1e3}};
+}
+
+std::string tables_line(const nlohmann::json& prediction) {
+  const nlohmann::json tables = prediction.value("tables", nlohmann::json());
+  if (tables.is_null()) return {};
+  const auto number = [&](const char* key) { return tables.at(key).get<double>(); };
+  return fmt::format(
+      "{:>8} ranks: of {:.0f} ids in a rank's batch at most {:.0f} differ on average; it sends the others {:.3g} MB of "
+      "ids, {:.3g} MB of rows and {:.3g} MB of gradients, in {:.2f} ms\n",
+      prediction.at("ranks").get<int>(), number("ids"), number("different_ids"), number("id_bytes") * 1e-6,
+      number("row_bytes") * 1e-6, number("gradient_bytes") * 1e-6, number("exchange_ms"));
+}
+
 }  // namespace
 
 nlohmann::json predict_scaling(const Config& config, const Workload& workload, const ScalingOptions& options) {
@@ -77,6 +104,10 @@ nlohmann::json predict_scaling(const Config& config, const Workload& workload, c
          {"efficiency", p.efficiency},
          {"samples_per_second",
           static_cast<double>(config.data.batch_size * config.train.accumulate_steps * p.ranks) / p.step_seconds}});
+    const TableTraffic traffic = count_table_traffic(step, config.data.batch_size, *workload.model);
+    if (const nlohmann::json tables = predict_tables(traffic, measured, links, ranks); !tables.is_null()) {
+      list.back()["tables"] = tables;
+    }
   }
   return list;
 }
@@ -90,6 +121,7 @@ std::string scaling_table(const nlohmann::json& predictions) {
                         number("step_ms"), number("exchange_ms"), number("exposed_ms"), number("imbalance_ms"),
                         number("samples_per_second"), number("efficiency"));
   }
+  for (const nlohmann::json& p : predictions) text += tables_line(p);
   return text;
 }
 

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -48,17 +49,20 @@ Config load(const EstimateOptions& options) {
   return loaded.config;
 }
 
-/// The figures of a rank that trains alone, with the variables that one of dist.ranks has.
+/// The figures of a rank that trains alone, with the variables and activations that one of dist.ranks has.
 PlannedFigures plan_for_rank(PlannedFigures figures, const Config& config, DType automatic, const Workload& workload) {
   const auto estimate_for = [&](int exchanging_ranks) {
     return estimate_memory(step_options(config, *workload.model, automatic, exchanging_ranks), *workload.model,
                            config.data.batch_size, workload.backend->kernels());
   };
-  const MemoryEstimate one = estimate_for(count_exchanging_ranks(config));
-  const std::int64_t more = one.variables - estimate_for(0).variables;
+  const MemoryEstimate one = estimate_for(count_exchanging_ranks(config)), alone = estimate_for(0);
+  const std::int64_t variables = one.variables - alone.variables;
+  const bool training_needs_most = figures.arena_bytes == alone.arena;
+  const std::int64_t arena = training_needs_most ? one.arena : std::max(figures.arena_bytes, one.arena);
   figures.optimizer_bytes = one.optimizer;
-  figures.variable_bytes += more;
-  figures.planned_peak_bytes += more;
+  figures.planned_peak_bytes += variables + arena - figures.arena_bytes;
+  figures.variable_bytes += variables;
+  figures.arena_bytes = arena;
   return figures;
 }
 

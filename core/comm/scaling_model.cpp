@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace ptrain {
 namespace {
@@ -56,14 +57,36 @@ double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduce
   return 2 * latency + 2 * (n - 1) / n * bytes / bandwidth;
 }
 
+double all_to_all_seconds(const Links& links, int ranks, double bytes) {
+  if (ranks <= 1) return 0;
+  const double local = std::min(ranks, links.ranks_per_node), far = ranks - local, to_one = bytes / ranks;
+  const double inside = (local - 1) * to_one / links.inside.bandwidth;
+  const double between = local * far * to_one / links.between.bandwidth;
+  return (local - 1) * links.inside.latency + far * links.between.latency + std::max(inside, between);
+}
+
+namespace {
+
+double exchange_seconds(const Links& links, int ranks, const MeasuredStep::Bucket& bucket) {
+  switch (bucket.kind) {
+    case ExchangeKind::all_reduce:
+      return std::min(all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::ring),
+                      all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::tree));
+    case ExchangeKind::all_to_all:
+      return all_to_all_seconds(links, ranks, bucket.bytes);
+  }
+  throw std::logic_error("internal error: unknown exchange");
+}
+
+}  // namespace
+
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks) {
   ScaledStep predicted;
   predicted.ranks = ranks;
   double free = 0;     // the time at which the links are free
   double stalled = 0;  // that computing has waited so far
   for (const MeasuredStep::Bucket& bucket : measured.buckets) {
-    const double seconds = std::min(all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::ring),
-                                    all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::tree));
+    const double seconds = exchange_seconds(links, ranks, bucket);
     predicted.exchange_seconds += seconds;
     free = std::max(free, bucket.ready + stalled) + seconds;
     if (bucket.blocks) stalled = free - bucket.ready;

@@ -6,6 +6,11 @@
 //   ring  2 (n - 1) latency + 2 (n - 1) / n S / bandwidth
 //   tree  2 log2(n) latency + 2 (n - 1) / n S / bandwidth  (two trees, each half of the data)
 // where hops between nodes have the latency between nodes, and the bandwidth is that of the slowest kind of link used.
+//
+// An all-to-all in which a rank sends S bytes, as many to each of n ranks, takes (the pairwise exchange of the first):
+//   (n - 1) latency + the longer of
+//     S / n for each rank of its node / bandwidth inside, and, for all ranks of a node, S / n for each of others /
+//     between
 #pragma once
 
 #include <cstdint>
@@ -35,12 +40,18 @@ enum class AllReduceAlgorithm { ring, tree };
 /// Seconds of one all-reduce of `bytes`: the algorithm's hops and its bytes over the slowest link.
 double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduceAlgorithm algorithm);
 
+/// Seconds of one all-to-all in which each rank sends `bytes`, its own part of them included.
+double all_to_all_seconds(const Links& links, int ranks, double bytes);
+
+enum class ExchangeKind { all_reduce, all_to_all };
+
 /// A step on one rank.
 struct MeasuredStep {
   struct Bucket {
     double ready = 0;  // seconds from the step's start to its last gradient
     double bytes = 0;
     bool blocks = false;  // computing waits for it, as for rows of divided tables
+    ExchangeKind kind = ExchangeKind::all_reduce;
   };
   double compute_seconds = 0;   // to the end of backward
   double update_seconds = 0;    // after the exchange
@@ -58,7 +69,8 @@ struct ScaledStep {
   double efficiency = 1;  // weak scaling: one rank's step over this one
 };
 
-/// A bucket's exchange starts when the bucket is ready and the previous exchange is done; it uses the faster algorithm.
+/// A bucket's exchange starts when the bucket is ready and the previous exchange is done; all-reduces use the faster
+/// algorithm.
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks);
 
 }  // namespace ptrain

@@ -1,8 +1,12 @@
 #include "core/train/scaling.h"
 
 #include "core/base/errors.h"
+#include "core/ops/sparse/exchanged_rows.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
 
 namespace ptrain {
 namespace {
@@ -18,6 +22,45 @@ std::map<std::string, double> measured_nodes(const nlohmann::json& report) {
 
 double count_bytes(const Graph& graph, const Node& start) {
   return static_cast<double>(graph.desc(start.inputs[0]).bytes());
+}
+
+/// Different ones of `ids` that are drawn from so many rows, each as likely: the most that any frequencies give on
+/// average.
+double count_different(double ids, double rows) { return -rows * std::expm1(ids * std::log1p(-1 / rows)); }
+
+double count_different(const RowExchange& sizes) {
+  const auto rows = static_cast<double>(sizes.rows * sizes.shard.world_size);
+  return rows <= 1 ? 1 : count_different(static_cast<double>(sizes.ids), rows);
+}
+
+const RowExchange* find_row_exchange(const Node& node) {
+  const auto* op = dynamic_cast<const RowExchangeOp*>(node.op.get());
+  return op == nullptr ? nullptr : &op->attrs();
+}
+
+/// Bytes of what a node sends for each different id.
+double count_bytes_of_id(const Graph& graph, const Node& node) {
+  const TensorDesc& sent = graph.desc(node.inputs[0]);
+  return static_cast<double>(sent.bytes()) / static_cast<double>(sent.shape[0]);
+}
+
+struct NodeExchange {
+  double bytes;
+  ExchangeKind kind = ExchangeKind::all_reduce;
+};
+
+/// What a node exchanges, one after the other.
+std::vector<NodeExchange> find_exchanges(const Graph& graph, const Node& node) {
+  const std::string_view type = node.op->type();
+  if (type == "all_reduce_start") return {{count_bytes(graph, node)}};
+  if (type == "all_gather_start" || type == "reduce_scatter_start") return {{count_bytes(graph, node) / 2}};
+  if (!type.starts_with("exchange_")) return {};
+  const RowExchange* sizes = find_row_exchange(node);
+  if (sizes == nullptr) return {};
+  std::vector<NodeExchange> exchanges;
+  if (type == "exchange_ids") exchanges.push_back({8.0 * sizes->shard.world_size, ExchangeKind::all_to_all});  // counts
+  exchanges.push_back({count_different(*sizes) * count_bytes_of_id(graph, node), ExchangeKind::all_to_all});
+  return exchanges;
 }
 
 double count_updated_bytes(const Graph& graph) {
@@ -39,6 +82,26 @@ double find_updated_share(StepOptions options, std::int64_t rows, const Model& m
 }
 
 }  // namespace
+
+TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, const Model& model) {
+  TableTraffic traffic;
+  const Graph graph = build_step(model, options, rows);
+  for (const Node& node : graph.nodes()) {
+    const std::vector<NodeExchange> exchanges = find_exchanges(graph, node);
+    if (exchanges.empty() || exchanges.back().kind != ExchangeKind::all_to_all) continue;
+    const std::string_view type = node.op->type();
+    const double bytes = exchanges.back().bytes;
+    if (type == "exchange_ids") {
+      const RowExchange& sizes = *find_row_exchange(node);
+      traffic.ids += static_cast<double>(sizes.ids);
+      traffic.different_ids += count_different(sizes);
+      traffic.id_bytes += bytes;
+    } else {
+      (type == "exchange_rows" ? traffic.row_bytes : traffic.gradient_bytes) += bytes;
+    }
+  }
+  return traffic;
+}
 
 StepTimes reported_step_times(const nlohmann::json& report) {
   const nlohmann::json latency = report.value("latency_ms", nlohmann::json());
@@ -73,13 +136,11 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
     for (const Node& node : graph.nodes()) {
       before += weight(node);
       if (node.phase > Pass::backward && micro + 1 < micro_batches) continue;  // once a step
-      const std::string_view type = node.op->type();
-      const bool gathers = type == "all_gather_start";
-      const bool is_half = gathers || type == "reduce_scatter_start";  // of an all-reduce
-      if (!is_half && type != "all_reduce_start") continue;
-      const double share = std::min(1.0, before / (total - update));  // of the micro-batch
-      measured.buckets.push_back({measured.compute_seconds * (micro + share) / micro_batches,
-                                  count_bytes(graph, node) / (is_half ? 2 : 1), node.phase < Pass::backward});
+      const double share = std::min(1.0, before / (total - update));           // of the micro-batch
+      for (const NodeExchange& exchange : find_exchanges(graph, node)) {
+        measured.buckets.push_back({measured.compute_seconds * (micro + share) / micro_batches, exchange.bytes,
+                                    node.phase < Pass::backward, exchange.kind});
+      }
     }
   }
   return measured;

@@ -21,6 +21,18 @@ struct StepTimes {
 /// Of the run of `report`. Throws Error{usage} when it lacks latency_ms or is from several ranks.
 StepTimes reported_step_times(const nlohmann::json& report);
 
+/// What each rank sends in a step for divided tables whose rows travel once (exchange_unique_rows).
+struct TableTraffic {
+  double ids = 0, different_ids = 0;                       // of the rank's batch: in all, and how many differ
+  double id_bytes = 0, row_bytes = 0, gradient_bytes = 0;  // what stays on the rank included
+
+  double bytes() const { return id_bytes + row_bytes + gradient_bytes; }
+};
+
+/// The traffic of a batch of `rows` samples, with as many different ids as there are on average where every row of a
+/// table is as likely, which is the most that any frequencies give.
+TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, const Model& model);
+
 /// The step of `rows` samples that took `times`, on one rank, with what the ranks in `options` exchange. Its time is
 /// distributed over the nodes of the graph by theirs, else by their arithmetic.
 MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times);

@@ -3,6 +3,7 @@
 PTRAIN_TABLE_KILLS says how many moments a run is killed at (default 30). What needs mpirun is skipped without it, and in
 builds without MPI.
 """
+import json
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import time
 import unittest
 
+from program import run
 from test_distributed import RanksTest, environment, has_mpi
 
 CLICKS = """\
@@ -42,6 +44,45 @@ class TablesTest(RanksTest):
         """The step of the last checkpoint that is complete; 0: there is none."""
         files = (self.folder / output).glob("ckpt-*.safetensors")
         return max((int(file.stem.removeprefix("ckpt-")) for file in files), default=0)
+
+
+class Estimates(TablesTest):
+    LINKS = """\
+ranks_per_node: 2
+inside_node: {latency_us: 10, bandwidth_gb_s: 10}
+between_nodes: {latency_us: 20, bandwidth_gb_s: 1}
+"""
+
+    def estimate(self, *arguments, json_output=True):
+        answer = run("estimate", self.config, *arguments, *(["--json"] if json_output else []))
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return json.loads(answer.stdout) if json_output else answer.stdout
+
+    def test_of_more_ranks_say_what_tables_exchange(self):
+        links = self.folder / "links.yaml"
+        links.write_text(self.LINKS)
+        self.train_on(1, "one")
+        scaling = ["--ranks", "1,2,4", "--links", links, "--measured", self.folder / "one/report.json"]
+        one, two, four = self.estimate(*scaling)
+        ids = 8 * 26
+        different = 1002 * (1 - (1 - 1 / 1002) ** ids)  # a row more than hash_buckets: each of 2 ranks has as many
+        self.assertAlmostEqual(two["tables"]["different_ids"], different)
+        self.assertEqual(one["tables"]["row_bytes"], 0)
+        self.assertAlmostEqual(two["tables"]["id_bytes"], different * 4 / 2)
+        self.assertAlmostEqual(two["tables"]["row_bytes"], different * 4 * (1 + 9) / 2)
+        self.assertAlmostEqual(two["tables"]["gradient_bytes"], two["tables"]["row_bytes"])
+        sent = 8 + sum(two["tables"][part] for part in ("id_bytes", "row_bytes", "gradient_bytes"))
+        self.assertAlmostEqual(two["tables"]["exchange_ms"], 6 * 10e-3 + sent / 10e6)
+        self.assertGreater(four["tables"]["exchange_ms"], 6 * (10 + 2 * 20) * 1e-3)
+        self.assertIn("2 ranks: of 208 ids in a rank's batch at most 188 differ", self.estimate(*scaling, json_output=False))
+        self.assertNotIn("tables", self.estimate(*scaling, *IN_ORDER)[1])
+
+    def test_have_the_activations_that_the_exchange_adds(self):
+        alone = self.estimate("-o", "data.batch_size=512")["memory"]
+        ranks = self.estimate("-o", "data.batch_size=512", "-o", "dist.ranks=4")["memory"]
+        more = {name: ranks[f"{name}_bytes"] - alone[f"{name}_bytes"] for name in ("variable", "activation")}
+        self.assertGreater(more["activation"], 0)
+        self.assertLess(more["variable"], 0)
 
 
 class Killed(TablesTest):

@@ -39,6 +39,14 @@ TEST(Predict, ATreeWinsForSmallBuffersOnManyRanks) {
   EXPECT_NEAR(all_reduce_seconds(links, 1024, 0, AllReduceAlgorithm::tree), nodes_1024, 1e-9);
 }
 
+TEST(Predict, AnAllToAllSendsEachRankItsPart) {
+  const Links links{8, fast, slow};
+  EXPECT_EQ(all_to_all_seconds(links, 1, 1e6), 0);
+  EXPECT_NEAR(all_to_all_seconds(links, 4, 400e6), 3 * 3e-6 + 300e6 / 200e9, 1e-9);
+  // Of 16 ranks, the 8 of a node send 8 others each a 16th through the node's adapters.
+  EXPECT_NEAR(all_to_all_seconds(links, 16, 160e6), 7 * 3e-6 + 8 * 15e-6 + 64 * 10e6 / 10e9, 1e-9);
+}
+
 MeasuredStep get_step(std::vector<MeasuredStep::Bucket> buckets) {
   MeasuredStep measured;
   measured.compute_seconds = 0.1;
@@ -72,6 +80,14 @@ TEST(Predict, ComputingWaitsForWhatBlocksIt) {
   const ScaledStep both = estimate_scaled_step(get_step({{0.01, 10e6, true}, {0.09, 20e6}}), links, 2);
   EXPECT_NEAR(both.exposed_seconds, 0.01 + 0.01, 1e-9);
   EXPECT_NEAR(both.step_seconds, 0.13, 1e-9);
+}
+
+TEST(Predict, AllToAllsTakeTheirTurnAmongBuckets) {
+  const Links links{4, {0, 1e9}, slow};
+  const ScaledStep both =
+      estimate_scaled_step(get_step({{0, 4e6, true, ExchangeKind::all_to_all}, {0.1, 4e6}}), links, 4);
+  EXPECT_NEAR(both.exchange_seconds, 3e-3 + 6e-3, 1e-9);
+  EXPECT_NEAR(both.exposed_seconds, 3e-3 + 6e-3, 1e-9);
 }
 
 TEST(Predict, NoiseMakesManyRanksWaitForTheSlowest) {

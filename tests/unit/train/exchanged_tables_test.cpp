@@ -1,6 +1,7 @@
 // dist.tables: rows with all-to-alls: ranks train what one rank trains, but for rounding, and the same bits every time.
 #include "core/config/config_enums.h"
 #include "core/train/plans/memory_estimate.h"
+#include "core/train/scaling.h"
 #include "tests/unit/train/data_parallel.h"
 
 #include <gtest/gtest.h>
@@ -188,6 +189,33 @@ TEST(ExchangedTables, MemoryIsPlannedAsItIs) {
       EXPECT_EQ(outcome.result.arena_bytes, own.arena);
     }
   }
+}
+
+/// By formula: of n ids that are as likely as all others, V (1 - (1 - 1 / V)^n) differ.
+TEST(ExchangedTables, ArePredictedByTheDifferentIdsOfABatch) {
+  Config config = exchanged_config();
+  config.model.hash_buckets = 10'000;
+  config.data.batch_size = 100;
+  const auto model = small_model(config, open_dataset(data_settings(config), Split::train)->info());
+  constexpr double ids = 2600, row = (1 + 9) * sizeof(float);  // of the linear model and the layers
+  for (const int ranks : {2, 8}) {
+    const double rows = 10'000;  // which both numbers of ranks divide
+    const double different = rows * (1 - std::pow(1 - 1 / rows, ids));
+    const StepOptions step = step_options(config, *model, DType::bf16, ranks);
+    const TableTraffic traffic = count_table_traffic(step, 100, *model);
+    EXPECT_EQ(traffic.ids, ids);
+    EXPECT_NEAR(traffic.different_ids, different, 1e-6);
+    EXPECT_NEAR(traffic.id_bytes, different * 4, 1e-3);
+    EXPECT_NEAR(traffic.row_bytes, different * row, 1e-3);
+    EXPECT_NEAR(traffic.gradient_bytes, different * row, 1e-3);
+    double exchanged = 0;
+    for (const auto& bucket : divide_step(step, 100, *model, {1, 0, {}}).buckets) {
+      if (bucket.kind == ExchangeKind::all_to_all) exchanged += bucket.bytes;
+    }
+    EXPECT_NEAR(exchanged, traffic.bytes() + 8 * ranks, 1e-3) << "and the numbers of ids";
+  }
+  config.dist.reproducible = true;
+  EXPECT_EQ(count_table_traffic(step_options(config, *model, DType::bf16, 2), 100, *model).bytes(), 0);
 }
 
 }  // namespace exchanged_tables_test
