@@ -97,7 +97,7 @@ class Graph {
 };
 
 /// Throws std::logic_error when the graph is not well formed: an input used before it is made, a value made twice, a
-/// descriptor that inference does not give, a mutated input that is not state, a view outside its base.
+/// descriptor that inference does not give, a mutated input that does not persist, a view outside its base.
 void verify(const Graph& graph);
 
 /// One line per persistent value and per node, for people: "%12 relu = batch_norm(%10, %3, %4) epsilon=1e-05 :

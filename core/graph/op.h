@@ -52,7 +52,8 @@ class Op {
   virtual AmpClass amp_class() const { return AmpClass::grey; }
   /// False for inputs that stay fp32 whatever the op computes in (statistics, scales, scalars).
   virtual bool amp_casts_input(int /*input*/) const { return true; }
-  /// True where the op writes its input in place (running statistics, optimizer state). Such inputs are state.
+  /// True where the op writes its input in place (running statistics, optimizer state, new rows of a table). Such
+  /// inputs are state or parameters.
   virtual bool mutates_input(int /*input*/) const { return false; }
   /// The input whose memory output `output` may take over when nothing reads that input afterwards; -1 for none.
   virtual int inplace_input(int /*output*/) const { return -1; }

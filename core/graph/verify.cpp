@@ -22,8 +22,10 @@ void verify_inputs(const Graph& graph, const Node& node, const std::vector<bool>
     const Value& value = graph.value(id);
     require(value.storage != Storage::activation || made[static_cast<std::size_t>(id)], node,
             fmt::format("input {} ({}) is used before it is made", i, value.name));
-    require(!node.op->mutates_input(static_cast<int>(i)) || graph.value(graph.root(id)).storage == Storage::state, node,
-            fmt::format("input {} ({}) is written in place but is not state", i, value.name));
+    const Storage root = graph.value(graph.root(id)).storage;
+    const bool persists = root == Storage::state || root == Storage::parameter;
+    require(!node.op->mutates_input(static_cast<int>(i)) || persists, node,
+            fmt::format("input {} ({}) is written in place but is neither state nor a parameter", i, value.name));
   }
 }
 

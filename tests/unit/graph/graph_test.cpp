@@ -89,17 +89,16 @@ TEST(Verify, RefusesAnOutputThatIsNoActivation) {
   expect_refused(chain.graph, "not an activation");
 }
 
-TEST(Verify, RefusesWritingInPlaceWhatIsNotState) {
-  for (const Storage storage : {Storage::input, Storage::parameter}) {
-    Graph graph;
-    graph.add("update", fake({1, true}), {graph.add_value("x", eight, storage)});
-    expect_refused(graph, "written in place but is not state");
-  }
+TEST(Verify, RefusesWritingInPlaceWhatDoesNotPersist) {
+  Graph graph;
+  graph.add("update", fake({1, true}), {graph.add_value("x", eight, Storage::input)});
+  expect_refused(graph, "written in place but is neither state");
   Chain chain;
   chain.graph.add("update", fake({1, true}), {chain.a});
-  expect_refused(chain.graph, "written in place but is not state");
+  expect_refused(chain.graph, "written in place but is neither state");
   Graph good;
   good.add("update", fake({1, true}), {good.add_state("s", eight)});
+  good.add("start", fake({1, true}), {good.add_value("p", eight, Storage::parameter)});
   EXPECT_NO_THROW(verify(good));
 }
 
