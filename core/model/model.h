@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/data_kind.h"
+#include "core/base/initializer.h"
 #include "core/graph/graph.h"
 #include "core/model/bucket.h"
 
@@ -18,14 +19,6 @@ namespace ptrain {
 enum class Mode { training, evaluation, deployment, prefill, decoding };
 inline bool has_cache(Mode mode) { return mode == Mode::prefill || mode == Mode::decoding; }
 inline bool is_deployed(Mode mode) { return mode == Mode::deployment || has_cache(mode); }
-
-/// Initial values of a variable.
-struct Initializer {
-  enum class Kind { constant, normal, uniform };
-  Kind kind = Kind::constant;
-  float value = 0;              // constant: the value; normal: standard deviation; uniform: bound of [-value, value)
-  std::int64_t zero_from = -1;  // channels of the last axis from this one on are zero; -1: none
-};
 
 /// How a variable here, or some of its rows, corresponds to a tensor in a weights file.
 struct WeightMapping {
@@ -58,6 +51,7 @@ struct ModelVariable {
   Shape shape;
   Initializer initializer;
   std::vector<WeightMapping> files;  // in the order in which files hold them
+  bool is_dynamic = false;           // of `shape`, only the rows that the row index has are in use (base/row_index.h)
 };
 
 /// A forward graph with the model's outputs by name, and its variables in declaration order. The task adds the loss
