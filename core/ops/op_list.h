@@ -131,7 +131,7 @@
   OP(unary_grad)                    \
   OP(where)
 
-/// Ops with kernels on the CPU only: those of 8 and 4 bits, and of tables that ranks divide.
+/// Ops with kernels on the CPU only: those of 8 and 4 bits, and of tables that ranks divide or that grow.
 #define PTRAIN_CPU_OPS(OP)    \
   OP(block_embedding)         \
   OP(block_linear)            \
@@ -141,12 +141,14 @@
   OP(exchange_gradient_wait)  \
   OP(exchange_ids)            \
   OP(exchange_rows)           \
+  OP(find_rows)               \
   OP(local_rows)              \
   OP(merge_rows)              \
   OP(quantize)                \
   OP(quantized_conv2d)        \
   OP(quantized_linear)        \
   OP(rows_norm)               \
+  OP(start_rows)              \
   OP(sum_bags)                \
   OP(unique_gradient)         \
   OP(unique_ids)

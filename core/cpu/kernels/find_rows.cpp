@@ -1,0 +1,157 @@
+// Keys are searched in parallel. Those without a row are rare after the first steps and get one on one thread, in the
+// order of the batch.
+#include "core/ops/sparse/find_rows.h"
+
+#include "core/base/errors.h"
+#include "core/base/hash.h"
+#include "core/base/parallel.h"
+#include "core/cpu/cpu_kernels.h"
+
+#include <algorithm>
+
+namespace ptrain::cpu {
+namespace {
+
+class FindRowsKernel final : public Kernel {
+ public:
+  explicit FindRowsKernel(const KernelContext& context)
+      : attributes_(context.op_as<FindRows>().attrs()),
+        count_(context.inputs[FindRows::keys].shape.count()),
+        capacity_(static_cast<std::size_t>(context.inputs[FindRows::index_keys].shape[0])) {}
+
+  void run(const KernelArgs& args) override {
+    State state = read(args);
+    if (attributes_.inserts) begin_step(state);
+    const auto* keys = static_cast<const std::int64_t*>(args.inputs[FindRows::keys]);
+    auto* rows = static_cast<std::int32_t*>(args.outputs[FindRows::rows]);
+    parallel_for(count_, 256, [&](std::int64_t begin, std::int64_t end) {
+      state.index.find({keys + begin, keys + end}, rows + begin);
+    });
+    if (attributes_.inserts) add_rows(state, keys, rows, static_cast<std::int32_t*>(args.outputs[FindRows::fresh]));
+  }
+
+ private:
+  struct State {
+    std::span<std::int64_t> keys, counts;
+    RowIndex index;
+    std::uint8_t* seen;
+    float* scores;
+    std::int32_t* freed;
+  };
+
+  State read(const KernelArgs& args) const {
+    const std::span keys(static_cast<std::int64_t*>(args.inputs[FindRows::index_keys]), capacity_);
+    const std::span slots(static_cast<std::int32_t*>(args.inputs[FindRows::slots]),
+                          static_cast<std::size_t>(RowIndex::slots_for(std::ssize(keys))));
+    const std::span counts(static_cast<std::int64_t*>(args.inputs[FindRows::counts]), RowIndex::counts_size);
+    return {keys,
+            counts,
+            RowIndex(keys, slots, counts),
+            static_cast<std::uint8_t*>(args.inputs[FindRows::seen]),
+            static_cast<float*>(args.inputs[FindRows::scores]),
+            static_cast<std::int32_t*>(args.inputs[FindRows::freed])};
+  }
+
+  void begin_step(State& state) const {
+    std::int64_t& steps = state.counts[RowIndex::steps];
+    if (attributes_.sweep && steps > 0 && steps % attributes_.sweep->every == 0) sweep(state);
+    ++steps;
+  }
+
+  void sweep(State& state) const {
+    for (std::int64_t row = 0; row < state.counts[RowIndex::rows]; ++row) {
+      if (state.keys[static_cast<std::size_t>(row)] == RowIndex::no_key) continue;
+      state.scores[row] *= attributes_.sweep->decay;
+      if (state.scores[row] >= attributes_.sweep->evict_below) continue;
+      state.index.erase(static_cast<std::int32_t>(row));
+      state.scores[row] = 0;
+      state.freed[state.counts[RowIndex::freed]++] = static_cast<std::int32_t>(row);
+      ++state.counts[RowIndex::evicted];
+    }
+  }
+
+  void add_rows(State& state, const std::int64_t* keys, std::int32_t* rows, std::int32_t* fresh) const {
+    for (std::int64_t i = 0; i < count_; ++i) {
+      fresh[i] = RowIndex::no_row;
+      if (keys[i] == RowIndex::no_key) continue;
+      if (rows[i] == RowIndex::no_row) rows[i] = state.index.find(keys[i]);  // that this batch added
+      if (rows[i] == RowIndex::no_row) {
+        if (admits(state, keys[i])) {
+          rows[i] = fresh[i] = add_row(state, keys[i]);
+        } else {
+          ++state.counts[RowIndex::unadmitted];
+        }
+      }
+      if (state.scores != nullptr && rows[i] != RowIndex::no_row) state.scores[rows[i]] += 1;
+    }
+  }
+
+  /// Counts the occurrence. Keys that share a counter are admitted early.
+  bool admits(State& state, std::int64_t key) const {
+    if (attributes_.admit_after <= 1) return true;
+    const auto counters = static_cast<std::uint64_t>(RowIndex::counters_for(std::ssize(state.keys)));
+    std::uint8_t& counter = state.seen[mixed64(static_cast<std::uint64_t>(key)) & (counters - 1)];
+    if (counter < 255) ++counter;
+    return counter >= attributes_.admit_after;
+  }
+
+  std::int32_t add_row(State& state, std::int64_t key) const {
+    std::int64_t& freed = state.counts[RowIndex::freed];
+    if (freed > 0) {
+      const std::int32_t row = state.freed[--freed];
+      state.index.assign(key, row);
+      return row;
+    }
+    if (state.counts[RowIndex::rows] == std::ssize(state.keys)) {
+      fail(
+          "the embedding table is full: training has seen more categories than its {} rows (model.hash_buckets); raise "
+          "that, or keep rare ones out with model.admit_after or train.tables.sweep_every_steps",
+          state.keys.size());
+    }
+    return state.index.append(key);
+  }
+
+  FindRowsAttributes attributes_;
+  std::int64_t count_;
+  std::size_t capacity_;
+};
+
+class StartRowsKernel final : public Kernel {
+ public:
+  explicit StartRowsKernel(const KernelContext& context)
+      : attributes_(context.op_as<StartRows>().attrs()), count_(context.inputs[StartRows::fresh].shape[0]) {
+    const Shape& table = context.inputs[StartRows::table].shape;
+    width_ = table.rank() == 2 ? table[1] : 1;
+  }
+
+  void run(const KernelArgs& args) override {
+    const auto* fresh = static_cast<const std::int32_t*>(args.inputs[StartRows::fresh]);
+    const auto* keys = static_cast<const std::int64_t*>(args.inputs[StartRows::keys]);
+    auto* table = static_cast<float*>(args.inputs[StartRows::table]);
+    const auto width = static_cast<std::size_t>(width_);
+    parallel_for(count_, 1024, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (fresh[i] < 0) continue;
+        const RandomStream stream{attributes_.seed, static_cast<std::uint64_t>(keys[i]), attributes_.stream};
+        fill_values(attributes_.initializer, stream, 0, width, {table + fresh[i] * width_, width});
+      }
+    });
+  }
+
+ private:
+  StartRowsAttributes attributes_;
+  std::int64_t count_;
+  std::int64_t width_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_find_rows(const KernelContext& context) {
+  return std::make_unique<FindRowsKernel>(context);
+}
+
+std::unique_ptr<Kernel> make_start_rows(const KernelContext& context) {
+  return std::make_unique<StartRowsKernel>(context);
+}
+
+}  // namespace ptrain::cpu

@@ -1,0 +1,69 @@
+// Rows of tables that grow: a row is made for a key when training first reads it (core/base/row_index.h).
+#pragma once
+
+#include "core/base/initializer.h"
+#include "core/base/row_index.h"
+#include "core/graph/op.h"
+
+#include <optional>
+
+namespace ptrain {
+
+/// When rows are taken from keys that have become rare.
+struct RowSweep {
+  std::int64_t every = 0;  // steps
+  float decay = 1;         // of a row's score at every sweep; each occurrence of its key adds 1
+  float evict_below = 0;   // scores after that
+};
+
+struct FindRowsAttributes {
+  bool inserts = false;          // training: keys get rows; otherwise those without one have none
+  std::int64_t admit_after = 1;  // occurrences until a key gets a row; up to 255
+  std::optional<RowSweep> sweep = {};
+};
+
+/// inputs:  keys i64 [...], -1: none; the index's tensors (row_index), of which seen is given where admit_after is
+/// above
+///          1, scores and freed where rows are swept. With `inserts` the op writes them.
+/// outputs: rows i32 [...], -1 for keys without a row; with `inserts` also fresh i32 [n]: the row at the place of the
+///          key's occurrence that made it, else -1.
+/// Keys get rows in the order of the batch, whatever the number of threads. Throws Error{failed} when a key gets a row
+/// and none is left.
+class FindRows final : public OpWith<FindRowsAttributes> {
+ public:
+  enum Input : int { keys, index_keys, slots, counts, seen, scores, freed, input_count };
+  enum Output : int { rows, fresh };
+  using OpWith::OpWith;
+
+  std::string_view type() const override { return "find_rows"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool mutates_input(int input) const override { return attributes_.inserts && input >= index_keys; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc> outputs) const override;
+};
+
+struct StartRowsAttributes {
+  Initializer initializer;
+  std::uint64_t seed = 0;
+  std::uint32_t stream = 0;  // random_stream_number() of the table's name
+};
+
+/// inputs: fresh i32 [n] of FindRows; its keys i64 [...], n in all; table f32 [V, H] or [V], written in place: rows
+/// that are fresh get their initial values, which depend on the key, the seed and the stream alone.
+class StartRows final : public OpWith<StartRowsAttributes> {
+ public:
+  enum Input : int { fresh, keys, table, input_count };
+  using OpWith::OpWith;
+
+  std::string_view type() const override { return "start_rows"; }
+  std::string attributes() const override;
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
+  bool mutates_input(int input) const override { return input == table; }
+  Cost cost(std::span<const TensorDesc> inputs, std::span<const TensorDesc>) const override {
+    return {0, static_cast<double>(inputs[fresh].bytes())};
+  }
+};
+
+}  // namespace ptrain
