@@ -200,8 +200,8 @@ using Keys = std::vector<std::string>;
 
 // Functions, since rows may be used while other files' constants are initialised.
 ModelEntry click_entry(ClickForm form, std::vector<std::string> aliases, std::string family) {
-  const Keys keys{"model.hash_buckets", "model.embedding_size", "model.bag",
-                  "data.slots",         "data.bag_size",        "data.dense_features"};
+  const Keys keys{"model.hash_buckets", "model.dynamic_table", "model.admit_after", "model.embedding_size",
+                  "model.bag",          "data.slots",          "data.bag_size",     "data.dense_features"};
   return {std::string(enum_name(form)),
           std::move(aliases),
           std::move(family),

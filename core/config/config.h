@@ -56,6 +56,8 @@ struct ModelConfig {
   std::int64_t vocab_size = 0;  // 0: as in the vocabulary file
   std::int64_t max_positions = 512;
   std::int64_t hash_buckets = 1'000'001;  // rows of a categorical feature's embedding table, indexed by hash
+  bool dynamic_table = false;             // each category has a row of its own, made when training first sees it
+  std::int64_t admit_after = 1;           // occurrences of a category until it has a row
   std::int64_t embedding_size = 9;
   BagMode bag = BagMode::sum;
   std::string weights;  // safetensors file, index, folder or GGUF file to start from; empty: random
@@ -217,6 +219,14 @@ struct GroupsConfig {
   bool any() const { return !match.empty(); }
 };
 
+/// Of tables with model.dynamic_table.
+struct TablesConfig {
+  std::int64_t sweep_every_steps = 0;  // 0: rows are never evicted
+  double decay = 0.98;                 // of a row's occurrences, at every sweep
+  double evict_below = 0.8;            // occurrences
+  std::string folder;                  // of the files that hold them; empty: they are in memory
+};
+
 struct TrainConfig {
   std::int64_t epochs = 1;
   std::int64_t steps = 0;  // above 0: ends after this many steps, overriding epochs
@@ -224,6 +234,7 @@ struct TrainConfig {
   ScheduleConfig schedule;
   PhasesConfig phases;
   GroupsConfig groups;
+  TablesConfig tables;
   ResizeConfig resize;
   std::vector<ImageSize> multi_scale;  // image sizes, one drawn for each step; empty: data.image_size
   double label_smoothing = 0.0;

@@ -127,6 +127,12 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       model_key("hash_buckets", &ModelConfig::hash_buckets,
                 "rows of the embedding table for categorical features, which are indexed by hash")
           .between(1, 2147483647),
+      model_key("dynamic_table", &ModelConfig::dynamic_table,
+                "each category has a row of its own, made when training first sees it; model.hash_buckets are then the "
+                "most rows"),
+      model_key("admit_after", &ModelConfig::admit_after,
+                "with model.dynamic_table: a category gets a row at this occurrence in training")
+          .between(1, 255),
       model_key("embedding_size", &ModelConfig::embedding_size, "embedding dimension of categorical features")
           .between(1, 4096),
       model_key("bag", &ModelConfig::bag, "sum or mean of the rows of a slot's keys, where there are data.slots"),

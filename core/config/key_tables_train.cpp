@@ -53,6 +53,11 @@ Key groups_key(std::string name, Member member, std::string help) {
   return make_key("train.groups." + std::move(name), std::move(help), &Config::train, &TrainConfig::groups, member);
 }
 template <typename Member>
+Key tables_key(std::string name, Member member, std::string help) {
+  return make_key("train.tables." + std::move(name), "with model.dynamic_table: " + std::move(help), &Config::train,
+                  &TrainConfig::tables, member);
+}
+template <typename Member>
 Key resize_key(std::string name, Member member, std::string help) {
   return make_key("train.resize." + std::move(name), std::move(help), &Config::train, &TrainConfig::resize, member);
 }
@@ -306,6 +311,17 @@ std::vector<Key> method_keys() {
       groups_key("weight_decay", &GroupsConfig::weight_decay,
                  "weight decay of each group, replacing train.optimizer.weight_decay where that applies")
           .between(0, 10),
+      tables_key("sweep_every_steps", &TablesConfig::sweep_every_steps,
+                 "every so many steps, the rows of rare categories are taken from them; 0: never")
+          .between(0, many_steps),
+      tables_key("decay", &TablesConfig::decay,
+                 "factor of a row's score at every sweep; an occurrence of its category adds 1")
+          .at_least(0)
+          .below(1),
+      tables_key("evict_below", &TablesConfig::evict_below, "score below which a row is taken").between(0, 1e6),
+      tables_key("folder", &TablesConfig::folder,
+                 "folder of files that hold the table, for one larger than memory; empty: it is in memory")
+          .no_work(),
       resize_key("from", &ResizeConfig::from, "initial image size as a fraction of data.image_size; 1: constant")
           .between(0.1, 1),
       resize_key("delay", &ResizeConfig::delay, "fraction of the training at that size").at_least(0).below(1),

@@ -23,13 +23,15 @@ TensorSpec images(const DatasetInfo& data, ImageSize requested) {
 std::vector<TensorSpec> table_tensors(const DatasetInfo& data) {
   std::vector<TensorSpec> specs;
   if (data.dense_features > 0) specs.push_back({tensor_names::dense_features, DType::f32, {data.dense_features}});
-  if (data.bag_size > 0) {
-    const Shape bags{data.categorical_features, data.bag_size};
+  const Shape bags =
+      data.bag_size > 0 ? Shape{data.categorical_features, data.bag_size} : Shape{data.categorical_features};
+  if (data.dynamic_table) {
+    specs.push_back({tensor_names::categorical_features, DType::i64, bags, no_id});
+  } else if (data.bag_size > 0) {
     specs.push_back({tensor_names::categorical_features, DType::i32, bags, no_id, data.hash_buckets, no_id});
   } else {
     // Padding refers only to table rows that a sample has too.
-    specs.push_back(
-        {tensor_names::categorical_features, DType::i32, {data.categorical_features}, std::nullopt, data.hash_buckets});
+    specs.push_back({tensor_names::categorical_features, DType::i32, bags, std::nullopt, data.hash_buckets});
   }
   return specs;
 }

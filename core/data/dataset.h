@@ -69,11 +69,13 @@ struct DatasetInfo {
   std::int32_t end_token = 0;  // of parallel text
 
   // Tables: f32 [dense_features], if any, and ids [categorical_features], each below hash_buckets. Multi-hot features
-  // are bags of ids [categorical_features, bag_size], -1 after the last of each.
+  // are bags of ids [categorical_features, bag_size], -1 after the last of each. With a dynamic table the ids are i64
+  // keys.
   int dense_features = 0;
   int categorical_features = 0;
   int bag_size = 0;  // 0: one id for each feature
   std::int64_t hash_buckets = 0;
+  bool dynamic_table = false;
 
   int max_frames = 0;  // of videos as features of their frames
 

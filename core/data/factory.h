@@ -42,6 +42,7 @@ struct DataSettings {
   std::int64_t synthetic_samples = 1024;  // training samples; the eval split has a quarter as many
   int synthetic_vocab_size = 1000;        // synthetic text and tokens: ids are below this
   std::int64_t hash_buckets = 1'000'001;  // clicks: categories and keys are hashed to ids below this
+  bool dynamic_table = false;             // clicks: they are hashed to i64 keys instead
   int slots = 0;                          // slots, synthetic tables: multi-hot features; 0: clicks in Criteo's form
   int bag_size = 16;                      // slots, synthetic tables: most keys of a slot in a sample
   int dense_features = 0;                 // slots, synthetic tables with slots

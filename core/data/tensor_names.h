@@ -14,7 +14,8 @@ inline constexpr const char* decoder_ids = "decoder_input_ids";    // i32 [N,S],
 inline constexpr const char* decoder_lengths = "decoder_lengths";  // i32 [N], tokens of each
 inline constexpr const char* dense_features = "dense_features";    // f32 [N,D], of a table's rows
 inline constexpr const char* categorical_features = "categorical_features";  // i32 [N,K], of a table's rows; bags
-                                                                             // [N,K,bag size]; -1: none
+                                                                             // [N,K,bag size]; -1: none. i64 where the
+                                                                             // table is dynamic: keys
 inline constexpr const char* placements = "placements";          // f32 [N,5], of padded images (data/image/framing.h)
 inline constexpr const char* rgb_features = "rgb_features";      // f32 [N,F,1024], of a video's frames
 inline constexpr const char* audio_features = "audio_features";  // f32 [N,F,128], likewise

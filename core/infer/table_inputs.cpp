@@ -25,7 +25,11 @@ class TableInputs final : public InferenceDataset {
     if (!one.numbers.empty()) {
       std::ranges::copy(one.numbers, out.at<float>(tensor_names::dense_features).begin());
     }
-    std::ranges::copy(one.categories, out.at<std::int32_t>(tensor_names::categorical_features).begin());
+    if (info_.dynamic_table) {
+      std::ranges::copy(one.keys, out.at<std::int64_t>(tensor_names::categorical_features).begin());
+    } else {
+      std::ranges::copy(one.rows, out.at<std::int32_t>(tensor_names::categorical_features).begin());
+    }
     out.set(tensor_names::labels, one.label);
   }
 
@@ -33,7 +37,8 @@ class TableInputs final : public InferenceDataset {
   struct Row {
     std::string name;
     std::vector<float> numbers;
-    std::vector<std::int32_t> categories;
+    std::vector<std::int32_t> rows;  // of categories, or their keys
+    std::vector<std::int64_t> keys;
     std::int32_t label = no_label;
   };
 
@@ -46,14 +51,22 @@ class TableInputs final : public InferenceDataset {
       Row& added = rows_.emplace_back();
       added.name = fmt::format("{}:{}", file, line.number);
       added.numbers.resize(static_cast<std::size_t>(info_.dense_features));
-      added.categories.resize(count_ids(info_));
-      added.label = parse(line.text, {file, line.number}, added).value_or(no_label);
+      const LinePlace place{file, line.number};
+      const std::size_t ids = count_ids(info_);
+      if (info_.dynamic_table) {
+        added.keys.resize(ids);
+        added.label = parse(line.text, place, added.numbers, added.keys).value_or(no_label);
+      } else {
+        added.rows.resize(ids);
+        added.label = parse(line.text, place, added.numbers, added.rows).value_or(no_label);
+      }
     }
   }
 
-  std::optional<std::int32_t> parse(std::string_view line, const LinePlace& place, Row& row) const {
-    if (info_.bag_size > 0) return parse_slots_question(line, place, info_, row.numbers, row.categories);
-    return parse_criteo_question(line, place, info_.hash_buckets, row.numbers, row.categories);
+  std::optional<std::int32_t> parse(std::string_view line, const LinePlace& place, std::span<float> numbers,
+                                    CategoryIds ids) const {
+    if (info_.bag_size > 0) return parse_slots_question(line, place, info_, numbers, ids);
+    return parse_criteo_question(line, place, info_.hash_buckets, numbers, ids);
   }
 
   std::vector<Row> rows_;

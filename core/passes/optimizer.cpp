@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sparse/exchanged_rows.h"
+#include "core/ops/sparse/find_rows.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/ops/training/accumulate.h"
 #include "core/ops/training/all_reduce.h"
@@ -17,6 +18,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace ptrain {
@@ -156,6 +158,23 @@ class OptimizerPass {
     return graph_.add_state(fmt::format("{}.{}", name, table.name), {DType::f32, shape});
   }
 
+  /// Zeroes moments of a dynamic table's rows that other categories had before.
+  void restart_moments(ValueId table, std::span<const ValueId> moments) {
+    const auto& nodes = graph_.nodes();
+    const auto start = std::ranges::find_if(nodes, [&](const Node& node) {
+      return node.op->type() == "start_rows" && node.inputs[StartRows::table] == table;
+    });
+    if (start == nodes.end()) return;
+    const ValueId fresh = start->inputs[StartRows::fresh], keys = start->inputs[StartRows::keys];
+    const Node& finds = nodes[static_cast<std::size_t>(graph_.value(fresh).producer)];
+    if (!static_cast<const FindRows&>(*finds.op).attrs().sweep) return;
+    for (const ValueId moment : moments) {
+      if (moment == no_value) continue;
+      const std::string name = graph_.value(moment).name + ".start";
+      graph_.add_node(name, std::make_shared<StartRows>(StartRowsAttributes{}), {fresh, keys, moment}, Pass::update);
+    }
+  }
+
   void add_table_update(const FlatTable& t) {
     const int moments = moment_count(options_.settings);
     std::vector<ValueId> inputs(SparseUpdate::count, no_value);
@@ -169,6 +188,7 @@ class OptimizerPass {
     inputs[SparseUpdate::moment1] = table_moment(t, flat::moment1, moments >= 1);
     inputs[SparseUpdate::moment2] = table_moment(t, flat::moment2, moments >= 2);
     inputs[SparseUpdate::moment3] = table_moment(t, flat::moment3, moments >= 3);
+    restart_moments(t.gradient.parameter, std::span(inputs).subspan(SparseUpdate::moment1));
     graph_.add_node(
         graph_.value(t.gradient.parameter).name + ".update",
         std::make_shared<SparseUpdate>(SparseUpdateAttributes{make_element_settings(options_, t.group), t.decay}),

@@ -93,12 +93,27 @@ struct AmpReport {
   }
 };
 
+/// The rows of a dynamic table at a run's end.
+struct TableReport {
+  std::int64_t rows = 0, capacity = 0, evicted = 0, unadmitted = 0;
+  double load = 0;
+
+  void describe(Fields& field) {
+    field("rows", rows, "rows in use, each of one category");
+    field("capacity", capacity, "the most rows: model.hash_buckets");
+    field("load", load, "rows in use over capacity");
+    field("evicted", evicted, "rows taken from categories that had become rare, since training began");
+    field("unadmitted", unadmitted, "occurrences in training of categories before they had a row: model.admit_after");
+  }
+};
+
 struct ModelReport {
   std::string name;
   std::int64_t parameters = 0;
   double flops_per_sample = 0;
   std::string sample = {};
   std::vector<std::string> labels = {};
+  std::optional<TableReport> table = {};
 
   void describe(Fields& field) {
     field("name", name, "");
@@ -106,6 +121,7 @@ struct ModelReport {
     field("sample", sample, "kind of sample: image, clip, sequence or sample (of a table); empty: not known yet");
     field("parameters", parameters, "");
     field("flops_per_sample", flops_per_sample, "training: forward and backward");
+    field.maybe("table", table, "rows of the embedding tables, with model.dynamic_table");
   }
 };
 

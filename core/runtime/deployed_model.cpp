@@ -5,6 +5,7 @@
 #include "core/io/safetensors.h"
 #include "core/ops/text/cached_attention.h"
 #include "core/runtime/adapter.h"
+#include "core/runtime/dynamic_table.h"
 #include "core/runtime/feeder.h"
 #include "core/runtime/weights.h"
 
@@ -120,6 +121,7 @@ void write_deployed(std::span<const FoldedNorm> folded, std::span<const MergedCo
   convolutions.finish();
   std::vector<std::byte> storage;
   for (const auto& [name, entry] : to.entries()) {
+    if (name == row_index::slots) continue;  // filled from the keys
     if (from.contains(name)) {
       const std::span<const std::byte> bytes = from.host_bytes(name, storage);
       to.write(name, bytes.data(), bytes.size());
@@ -244,6 +246,7 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
       scheme_(std::move(scheme)),
       options_(options),
       variables_(backend.memory()) {
+  require_rows_can_grow(model, backend.memory());
   if (scheme_ && backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
     fail("{}: is quantized to 8 bits, which {} does not support here (--device cpu does)", scheme_->source,
          backend.library());
@@ -267,8 +270,12 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
   if (scheme_) {
     read_quantized(weights.file, variables_);
   } else {
-    write_deployed(folded_, merged_, read_weights(backend.memory(), model, weights, variables_), variables_);
+    Variables read = read_weights(backend.memory(), model, weights, variables_);
+    if (has_row_index(read)) set_row_count(variables_, get_row_counts(read)[RowIndex::rows], weights.file.string());
+    const RowsInUse rows_read(model, read), own_rows(model, variables_);
+    write_deployed(folded_, merged_, read, variables_);
   }
+  if (has_row_index(variables_)) get_row_index(variables_).rebuild();
   finish();
 }
 

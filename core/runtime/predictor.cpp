@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace ptrain {
 
@@ -23,6 +24,8 @@ Batch make_synthetic_batch(const DatasetInfo& data, std::int64_t rows) {
       fill(batch.values<std::uint8_t>(spec.name), 256);
     } else if (spec.dtype == DType::f32) {
       fill(batch.values<float>(spec.name), 2);
+    } else if (spec.dtype == DType::i64) {
+      fill(batch.values<std::int64_t>(spec.name), std::numeric_limits<std::uint32_t>::max());
     } else if (spec.name != tensor_names::token_types) {  // token types are 0: one sentence
       fill(batch.values<std::int32_t>(spec.name), static_cast<std::uint32_t>(spec.limit));
     }

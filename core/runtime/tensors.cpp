@@ -75,7 +75,9 @@ void copy_numbers(const InputTensor& tensor, std::span<float> numbers) {
   }
 }
 
-/// Copies rows of `tensor` to the starts of rows of `integers`, which may be longer; checks least <= value < limit.
+/// Copies rows of `tensor` to the starts of rows of `integers`, of T, which may be longer; checks least <= value <
+/// limit, where there is a limit.
+template <typename T>
 void copy_integers(const InputTensor& tensor, const TensorSpec& spec, HostTensor& integers) {
   if (tensor.type != DType::i32 && tensor.type != DType::i64) {
     fail_usage("{}: expected i32 or i64, got {}", tensor.name, to_string(tensor.type));
@@ -84,15 +86,15 @@ void copy_integers(const InputTensor& tensor, const TensorSpec& spec, HostTensor
       std::accumulate(tensor.shape.begin() + 1, tensor.shape.end(), std::int64_t{1}, std::multiplies<std::int64_t>());
   std::size_t i = 0;
   for (std::int64_t row = 0; row < tensor.shape[0]; ++row) {
-    const auto to = integers.row<std::int32_t>(row).first(static_cast<std::size_t>(row_count));
-    for (std::int32_t& integer : to) {
+    const auto to = integers.row<T>(row).first(static_cast<std::size_t>(row_count));
+    for (T& integer : to) {
       const std::int64_t value =
           tensor.type == DType::i32 ? std::int64_t{element<std::int32_t>(tensor, i)} : element<std::int64_t>(tensor, i);
-      if (value < spec.least || value >= spec.limit) {
+      if (spec.limit != 0 && (value < spec.least || value >= spec.limit)) {
         fail_usage("{}: value {} at {}: expected {} to {}", tensor.name, value, describe_place(i, tensor.shape),
                    spec.least, spec.limit - 1);
       }
-      integer = static_cast<std::int32_t>(value);
+      integer = static_cast<T>(value);
       ++i;
     }
   }
@@ -106,8 +108,10 @@ void copy(const InputTensor& tensor, std::span<const std::int64_t> shape, const 
       return copy_pixels(tensor, to.values<std::uint8_t>());
     case DType::f32:
       return copy_numbers(tensor, to.values<float>());
+    case DType::i64:
+      return copy_integers<std::int64_t>(tensor, spec, to);
     default:
-      return copy_integers(tensor, spec, to);
+      return copy_integers<std::int32_t>(tensor, spec, to);
   }
 }
 

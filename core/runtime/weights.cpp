@@ -7,6 +7,7 @@
 #include "core/model/adapter_names.h"
 #include "core/passes/amp.h"
 #include "core/passes/optimizer.h"
+#include "core/runtime/dynamic_table.h"
 
 #include <fmt/ranges.h>
 
@@ -268,7 +269,9 @@ void write_values(Variables& variables, const std::string& name, std::span<const
   });
 }
 
+/// Rows of a dynamic table get their values when they are made.
 void initialize_variable(const ModelVariable& variable, Variables& variables, std::uint64_t seed) {
+  if (variable.is_dynamic) return;
   const std::string name = stored_name(variables, variable.name);
   const auto blocks = find_block_weights(name);
   if (blocks && !is_rounded(blocks->format)) return;  // copied from the file that has it in this format
@@ -377,6 +380,7 @@ void write_block_rows(const NamedTensor& tensor, std::span<const float> values, 
 
 void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
                  Variables& variables, const NamedTensor* more) {
+  if (tensor.shape.count() == 0) return;  // a dynamic table without a row
   std::vector<float> external = finite_values(tensor, path, mapping.external);
   if (is_one_image(tensor.shape, mapping)) external = stack_filters(external, mapping);
   const std::string name = stored_name(variables, mapping.variable);
@@ -422,11 +426,37 @@ std::string name_some(const std::vector<std::string>& names) {
                      names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
 }
 
+namespace {
+
+/// The model's tensors in files; of dynamic tables, with that many rows.
+std::vector<WeightMapping> list_mappings(const Model& model, std::int64_t rows) {
+  std::vector<WeightMapping> mappings = model.weights();
+  const auto dynamic = list_dynamic_tables(model);
+  for (WeightMapping& mapping : mappings) {
+    if (dynamic.contains(mapping.variable)) mapping.external_shape = Shape{rows, mapping.external_shape[-1]};
+  }
+  return mappings;
+}
+
+/// The keys of a dynamic table's rows; null for models without.
+const NamedTensor* find_keys(const WeightsFile& file, const Variables& variables) {
+  if (!has_row_index(variables)) return nullptr;
+  for (const NamedTensor* tensor : file.tensors()) {
+    if (tensor->name == row_index::keys && tensor->dtype == DType::i64 && tensor->shape.rank() == 1) return tensor;
+  }
+  fail("{}: has no {}: it was not trained with model.dynamic_table", file.path(), row_index::keys);
+}
+
+}  // namespace
+
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables,
                            LeftOver left_over) {
   const WeightsFile file(path);
   const std::vector<ModelVariable> declared = model.variables();
-  const std::vector<WeightMapping> mappings = model.weights();
+  const NamedTensor* keys = find_keys(file, variables);
+  if (keys != nullptr) set_row_count(variables, keys->shape.count(), file.path());
+  const RowsInUse rows_in_use(model, variables);
+  const std::vector<WeightMapping> mappings = list_mappings(model, keys == nullptr ? 0 : keys->shape.count());
   const TensorsByName tensors(file, mappings);
   LoadedWeights result;
   result.prefix = tensors.prefix();
@@ -458,6 +488,7 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
     if (more != nullptr) used.insert(more);
     read_tensor(*tensor, file.path(), mapping, variables, more);
   }
+  if (keys != nullptr) write_row_keys(variables, keys->bytes);
   if (missing_adapter != nullptr && found_adapter != nullptr) tensors.fail_missing(*missing_adapter, model);
   result.lacks_adapters = missing_adapter != nullptr;
   for (const ModelVariable& variable : declared) {
@@ -474,7 +505,9 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
 
 void save_weights(const std::filesystem::path& path, const Model& model, const Variables& variables,
                   std::int64_t steps) {
-  const std::vector<WeightMapping> mappings = model.weights();
+  const std::vector<std::int64_t> used_rows = list_used_rows(variables);
+  const auto dynamic = list_dynamic_tables(model);
+  const std::vector<WeightMapping> mappings = list_mappings(model, std::ssize(used_rows));
   std::map<std::string_view, const WeightMapping*> by_name;
   std::vector<NamedTensor> tensors;
   const auto declare = [&](const std::string& name, DType dtype, const Shape& shape) {
@@ -486,13 +519,23 @@ void save_weights(const std::filesystem::path& path, const Model& model, const V
     declare(mapping.external, DType::f32, mapping.external_shape);
     if (!mapping.step_counter.empty()) declare(mapping.step_counter, DType::i64, Shape{});
   }
+  if (has_row_index(variables)) declare(row_index::keys, DType::i64, Shape{std::ssize(used_rows)});
   SafetensorsMetadata metadata = own_metadata;
   if (const std::string variant = model.variant(); !variant.empty()) metadata[variant_key] = variant;
   std::vector<float> values;
+  std::vector<std::int64_t> keys;
   write_safetensors(path, tensors, metadata, [&](const NamedTensor& tensor) {
+    if (tensor.name == row_index::keys) {
+      keys = gather_rows<std::int64_t>(variables, row_index::keys, used_rows);
+      return std::as_bytes(std::span<const std::int64_t>(keys));
+    }
     if (tensor.dtype == DType::i64) return std::as_bytes(std::span(&steps, 1));
     const WeightMapping& mapping = *by_name.at(tensor.name);
     const std::string name = stored_name(variables, mapping.variable);
+    if (dynamic.contains(name)) {
+      values = gather_rows<float>(variables, name, used_rows);
+      return std::as_bytes(std::span<const float>(values));
+    }
     values = to_external(mapping, declared_shape(variables, name), read_values(variables, name));
     return std::as_bytes(std::span<const float>(values));
   });

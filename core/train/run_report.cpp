@@ -145,6 +145,7 @@ void fill_report(Report& report, const Config& config, const KernelLibrary& kern
   fill_flags(report, config, kernels, result);
   report.amp = amp_report(report.amp, config, kernels, result);
   report.model = {model.name(), result.parameters, result.flops_per_sample, model.sample()};
+  report.model.table = result.table;
   report.global_batch_size = config.data.batch_size * config.train.accumulate_steps * config.dist.ranks;
   report.progress.steps = result.first_step + result.steps;
   report.progress.planned_steps = result.total_steps;

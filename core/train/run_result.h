@@ -30,6 +30,7 @@ struct RunEnd {
   std::optional<std::int64_t> device_decoded;    // training images decoded with data.decoder gpu
   std::optional<GuardFinding> batch_norm_guard;  // over all ranks; none if nothing was compared
   std::optional<Numerics> numerics;
+  std::optional<TableReport> table;  // rows of dynamic tables
 };
 
 /// The combined results of all parts of a run.

@@ -7,6 +7,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/replace_folder.h"
 #include "core/io/run_files.h"
+#include "core/runtime/dynamic_table.h"
 #include "core/runtime/model_artifact.h"
 #include "core/runtime/weights.h"
 #include "core/tasks/find_metric.h"
@@ -39,7 +40,9 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
              ranks_, gradients_.get(), observer),
       checkpoints_(config, std::move(config_hash), model, ranks_, training),
       best_(config.output.keep_best, config.train.patience,
-            std::filesystem::path(config.output.dir) / run_files::best) {}
+            std::filesystem::path(config.output.dir) / run_files::best) {
+  require_rows_can_grow(model, backend.memory());
+}
 
 void Trainer::check_memory(std::int64_t workspace_bytes) const {
   if (config_.output.save) workspace_bytes += saving_bytes(backend_.memory(), model_);
@@ -363,11 +366,16 @@ void Trainer::write_model(const char* action, const std::function<void()>& write
 void Trainer::write_model_files(const std::filesystem::path& folder) {
   const AveragedWeights averaged(plans_.variables());
   save_weights(folder / model_files::weights, model_, plans_.variables(), steps_done());
-  write_model_document(folder, config_, model_, training_data_.info());
+  Config config = config_;
+  if (const auto table = count_table_rows(plans_.variables()))
+    config.model.hash_buckets = std::max<std::int64_t>(1, table->rows);
+  write_model_document(folder, config, model_, training_data_.info());
 }
 
 RunResult Trainer::result() const {
-  return {outcome_,
+  RunEnd outcome = outcome_;
+  outcome.table = count_table_rows(plans_.variables());
+  return {std::move(outcome),
           plans_.figures(),
           start_,
           counts_,

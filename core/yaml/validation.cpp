@@ -89,6 +89,20 @@ void check_data(const Config& config, const Catalogs& catalogs, const Rejection&
   }
 }
 
+/// Rows are numbered in the order in which one rank sees them.
+void check_dynamic_table(const Config& config, const Rejection& reject) {
+  const auto refuse = [&](const char* key, const char* expected, const char* why) {
+    reject(key, "expected {} with model.dynamic_table: {}", expected, why);
+  };
+  if (config.device.kind != DeviceKind::automatic && config.device.kind != DeviceKind::cpu) {
+    refuse("device", "cpu", "tables grow on the CPU only");
+  }
+  if (config.dist.ranks > 1) refuse("dist.ranks", "1", "ranks would give rows to other categories");
+  if (config.train.average_checkpoints > 0) {
+    refuse("train.average_checkpoints", "0", "rows are not the same categories' in all checkpoints");
+  }
+}
+
 /// Embedding tables are updated by the rows that a batch reads, on one rank.
 void check_tables(const Config& config, const Rejection& reject) {
   if (config.model.entry.reads != DataKind::table) return;
@@ -105,6 +119,7 @@ void check_tables(const Config& config, const Rejection& reject) {
   };
   expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
   expect("train.ema_decay", 0, train.ema_decay);
+  if (config.model.dynamic_table) check_dynamic_table(config, reject);
 }
 
 /// Rejects losses for other models, and options of other losses.

@@ -23,12 +23,48 @@ ClickBlocks::ClickBlocks(const ClickSpec& spec, const Bucket& batch, Mode mode) 
   }
   const Shape ids = spec.bag_size > 0 ? Shape{batch.rows, spec.categorical_features, spec.bag_size}
                                       : Shape{batch.rows, spec.categorical_features};
-  categorical_features_ = graph_.add_input(tensor_names::categorical_features, {DType::i32, ids});
+  const DType dtype = spec.dynamic_table ? DType::i64 : DType::i32;
+  categorical_features_ = graph_.add_input(tensor_names::categorical_features, {dtype, ids});
+  if (spec.dynamic_table) find_rows();
+}
+
+void ClickBlocks::find_rows() {
+  const std::int64_t capacity = spec_.hash_buckets;
+  const FindRowsAttributes attributes = training() ? *spec_.dynamic_table : FindRowsAttributes{};
+  std::vector<ValueId> inputs(FindRows::input_count, no_value);
+  const auto add_state = [&](FindRows::Input input, const char* name, DType dtype, std::int64_t count) {
+    inputs[static_cast<std::size_t>(input)] = graph_.add_state(name, {dtype, Shape{count}});
+  };
+  inputs[FindRows::keys] = keys_ = categorical_features_;
+  add_state(FindRows::index_keys, row_index::keys, DType::i64, capacity);
+  add_state(FindRows::slots, row_index::slots, DType::i32, RowIndex::slots_for(capacity));
+  add_state(FindRows::counts, row_index::counts, DType::i64, RowIndex::counts_size);
+  if (attributes.admit_after > 1) {
+    add_state(FindRows::seen, row_index::seen, DType::u8, RowIndex::counters_for(capacity));
+  }
+  if (attributes.sweep) {
+    add_state(FindRows::scores, row_index::scores, DType::f32, capacity);
+    add_state(FindRows::freed, row_index::freed, DType::i32, capacity);
+  }
+  const std::vector<ValueId> found =
+      graph_.add_node("find_rows", std::make_shared<FindRows>(attributes), std::move(inputs));
+  categorical_features_ = found[FindRows::rows];
+  if (training()) fresh_rows_ = found[FindRows::fresh];
+}
+
+ValueId ClickBlocks::add_table(const std::string& name, std::int64_t width, Initializer start) {
+  const std::string variable_name = name + ".weight";
+  ModelVariable variable = make_variable(variable_name, Shape{spec_.hash_buckets, width}, start);
+  variable.is_dynamic = spec_.dynamic_table.has_value();
+  const ValueId table = parameter(std::move(variable));
+  if (fresh_rows_ == no_value) return table;
+  const StartRowsAttributes attributes{start, spec_.seed, random_stream_number(variable_name)};
+  graph_.add_node(name + ".start", std::make_shared<StartRows>(attributes), {fresh_rows_, keys_, table});
+  return table;
 }
 
 ValueId ClickBlocks::look_up(const std::string& name, Initializer start) {
-  const Shape shape{spec_.hash_buckets, spec_.embedding_size};
-  const ValueId table = parameter(make_variable(name + ".weight", shape, start));
+  const ValueId table = add_table(name, spec_.embedding_size, start);
   if (spec_.bag_size > 0) return reduce_bags(name, table);
   return add(name, std::make_shared<Embedding>(TableGradient::sparse), {categorical_features_, table});
 }
@@ -36,7 +72,7 @@ ValueId ClickBlocks::look_up(const std::string& name, Initializer start) {
 ValueId ClickBlocks::weigh_features(const std::string& name) {
   const ValueId numbers = dense_features_ == no_value ? no_value : dense(name + ".numbers", dense_features_, 1);
   const std::string words = name + ".words";
-  const ValueId table = parameter(make_variable(words + ".weight", Shape{spec_.hash_buckets, 1}, constant_start(0)));
+  const ValueId table = add_table(words, 1, constant_start(0));
   const ValueId weights = spec_.bag_size > 0 ? total_over(words + ".sum", reduce_bags(words, table), KeepDims::no)
                                              : add(words, std::make_shared<EmbeddingBag>(TableGradient::sparse),
                                                    {categorical_features_, table});

@@ -48,12 +48,17 @@ class ClickBlocks : public Blocks {
   ValueId categorical_features_;
 
  private:
+  /// Replaces keys by rows: those that they have, or get in training.
+  void find_rows();
+  /// The table NAME.weight [hash_buckets, width].
+  ValueId add_table(const std::string& name, std::int64_t width, Initializer start);
   /// [B, categorical features, H]: the sum or mean of each bag's rows of `table` [hash_buckets, H].
   ValueId reduce_bags(const std::string& name, ValueId table);
   /// f32 [B, categorical features, 1]: the ids of each bag, and 1 for an empty one.
   ValueId count_ids();
 
   ValueId bag_counts_ = no_value;
+  ValueId keys_ = no_value, fresh_rows_ = no_value;  // of a dynamic table; fresh rows in training
 };
 
 }  // namespace ptrain

@@ -13,8 +13,9 @@ class ClickModel final : public Model {
 
   std::string name() const override { return std::string(enum_name(spec_.form)); }
   std::string signature() const override {
-    std::string tables =
-        fmt::format("{} hash_buckets={} embedding_size={}", name(), spec_.hash_buckets, spec_.embedding_size);
+    // A dynamic table's rows fit into one of another capacity.
+    const std::string rows = spec_.dynamic_table ? "dynamic_table" : fmt::format("hash_buckets={}", spec_.hash_buckets);
+    std::string tables = fmt::format("{} {} embedding_size={}", name(), rows, spec_.embedding_size);
     if (spec_.bag_size == 0) return tables;
     return fmt::format("{} slots={} dense_features={} bag={}", tables, spec_.categorical_features, spec_.dense_features,
                        enum_name(spec_.bag));
@@ -40,6 +41,20 @@ class ClickModel final : public Model {
 
 }  // namespace
 
+namespace {
+
+FindRowsAttributes find_rows_attributes(const Config& config) {
+  FindRowsAttributes attributes{.inserts = true, .admit_after = config.model.admit_after};
+  const TablesConfig& tables = config.train.tables;
+  if (tables.sweep_every_steps > 0) {
+    attributes.sweep =
+        RowSweep{tables.sweep_every_steps, static_cast<float>(tables.decay), static_cast<float>(tables.evict_below)};
+  }
+  return attributes;
+}
+
+}  // namespace
+
 ClickSpec click_spec(ClickForm form, const Config& config, const DatasetInfo& data) {
   return {form,
           data.dense_features,
@@ -47,7 +62,9 @@ ClickSpec click_spec(ClickForm form, const Config& config, const DatasetInfo& da
           config.model.hash_buckets,
           config.model.embedding_size,
           data.bag_size,
-          config.model.bag};
+          config.model.bag,
+          config.model.dynamic_table ? std::optional(find_rows_attributes(config)) : std::nullopt,
+          static_cast<std::uint64_t>(config.seed)};
 }
 
 std::unique_ptr<Model> make_click_model(const ClickSpec& spec) { return std::make_unique<ClickModel>(spec); }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// Writes a line's features and returns its label.
 using ParseLine = std::int32_t (*)(std::string_view line, const LinePlace& place, const DatasetInfo& info,
-                                   std::span<float> numbers, std::span<std::int32_t> ids);
+                                   std::span<float> numbers, CategoryIds ids);
 
 fs::path find_click_file(const DataSettings& settings, Split split) {
   require_path(settings, settings.source);
@@ -42,7 +42,7 @@ class ClickDataset : public Dataset {
     if (lines_.size() == 0) fail("{}: has no lines", path_);
     file_.check();
     std::vector<float> numbers(static_cast<std::size_t>(info_.dense_features));
-    std::vector<std::int32_t> ids(count_ids(info_));
+    std::vector<std::int64_t> ids(count_ids(info_));
     parse(0, numbers, ids);  // rejects a file of another format before training
   }
 
@@ -51,7 +51,7 @@ class ClickDataset : public Dataset {
   void load(std::int64_t index, SampleRandom, Scratch&, const SampleRow& out) const override {
     const std::span<float> numbers =
         info_.dense_features > 0 ? out.at<float>(tensor_names::dense_features) : std::span<float>();
-    const std::int32_t label = parse(index, numbers, out.at<std::int32_t>(tensor_names::categorical_features));
+    const std::int32_t label = parse(index, numbers, get_ids(out, info_));
     out.set(tensor_names::labels, label);
   }
 
@@ -70,7 +70,7 @@ class ClickDataset : public Dataset {
     return without_byte_order_mark({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
   }
 
-  std::int32_t parse(std::int64_t index, std::span<float> numbers, std::span<std::int32_t> ids) const {
+  std::int32_t parse(std::int64_t index, std::span<float> numbers, CategoryIds ids) const {
     constexpr std::int64_t lines_per_check = 64;  // a system call takes as long as a line
     try {
       const std::int32_t label = parse_line_(lines_[index], {path_, index + 1}, info_, numbers, ids);
@@ -93,6 +93,7 @@ class ClickDataset : public Dataset {
 
 void set_click_settings(DataSettings& settings, const Config& config) {
   settings.hash_buckets = config.model.hash_buckets;
+  settings.dynamic_table = config.model.dynamic_table;
   settings.slots = static_cast<int>(config.data.slots);
   settings.bag_size = static_cast<int>(config.data.bag_size);
   settings.dense_features = static_cast<int>(config.data.dense_features);
@@ -104,6 +105,7 @@ void set_click_features(DatasetInfo& info, const DataSettings& settings) {
   info.categorical_features = has_slots ? settings.slots : criteo_categorical_features;
   info.bag_size = has_slots ? settings.bag_size : 0;
   info.hash_buckets = settings.hash_buckets;
+  info.dynamic_table = settings.dynamic_table;
 }
 
 DatasetInfo click_info(const DataSettings& settings) {
@@ -122,7 +124,7 @@ DatasetInfo click_info(const DataSettings& settings) {
 std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split) {
   if (settings.slots > 0) fail_usage("data.slots: expected 0 with data.source criteo, got {}", settings.slots);
   const ParseLine parse_line = [](std::string_view line, const LinePlace& place, const DatasetInfo& info,
-                                  std::span<float> numbers, std::span<std::int32_t> ids) {
+                                  std::span<float> numbers, CategoryIds ids) {
     return parse_criteo_line(line, place, info.hash_buckets, numbers, ids);
   };
   return std::make_unique<ClickDataset>(settings, split, parse_line);

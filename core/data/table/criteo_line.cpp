@@ -131,7 +131,7 @@ class Fields {
 std::ptrdiff_t count_fields(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
 
 void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
-                   std::span<std::int32_t> ids) {
+                   CategoryIds ids) {
   for (std::size_t i = 0; i < criteo_dense_features; ++i) {
     const auto number = rest.take_number(i);
     if (!number) {
@@ -146,15 +146,40 @@ void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_bucke
       reject_line(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
                   longest_word, show_field(rest.next()));
     }
-    ids[i] = find_row(static_cast<int>(i), *hash, hash_buckets);
+    ids.set(i, static_cast<int>(i), *hash, hash_buckets);
   }
 }
 
 }  // namespace
 
+namespace {
+
+std::uint64_t mix(int feature, std::uint64_t hash) {
+  return mixed64(hash + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
+}
+
+}  // namespace
+
+void CategoryIds::set(std::size_t at, int feature, std::uint64_t hash, std::int64_t hash_buckets) const {
+  if (keys_.empty()) {
+    rows_[at] = find_row(feature, hash, hash_buckets);
+  } else {
+    keys_[at] = find_key(feature, hash);
+  }
+}
+
+void CategoryIds::clear() const {
+  std::ranges::fill(rows_, -1);
+  std::ranges::fill(keys_, -1);
+}
+
 std::int32_t find_row(int feature, std::uint64_t hash, std::int64_t hash_buckets) {
-  const std::uint64_t mixed = mixed64(hash + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
-  return static_cast<std::int32_t>(mixed % static_cast<std::uint64_t>(hash_buckets));
+  return static_cast<std::int32_t>(mix(feature, hash) % static_cast<std::uint64_t>(hash_buckets));
+}
+
+std::int64_t find_key(int feature, std::uint64_t hash) {
+  const auto key = static_cast<std::int64_t>(mix(feature, hash));
+  return key == -1 ? 0 : key;
 }
 
 std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_buckets) {
@@ -165,7 +190,7 @@ std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_b
 }
 
 std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
-                               std::span<float> numbers, std::span<std::int32_t> ids) {
+                               std::span<float> numbers, CategoryIds ids) {
   if (const auto found = count_fields(line); found != 1 + features) {
     reject_line(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}",
                 1 + features, criteo_dense_features, criteo_categorical_features, found);
@@ -179,7 +204,7 @@ std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, st
 
 std::optional<std::int32_t> parse_criteo_question(std::string_view line, const LinePlace& place,
                                                   std::int64_t hash_buckets, std::span<float> numbers,
-                                                  std::span<std::int32_t> ids) {
+                                                  CategoryIds ids) {
   if (count_fields(line) != features) return parse_criteo_line(line, place, hash_buckets, numbers, ids);
   Fields rest(line);
   read_features(rest, place, hash_buckets, numbers, ids);

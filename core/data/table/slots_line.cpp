@@ -1,7 +1,6 @@
 #include "core/data/table/slots_line.h"
 
 #include "core/base/hash.h"
-#include "core/data/table/criteo_line.h"
 
 #include <algorithm>
 #include <charconv>
@@ -62,35 +61,35 @@ void take_numbers(std::string_view& rest, const LinePlace& place, std::span<floa
 /// The bags of one sample.
 class Bags {
  public:
-  Bags(const LinePlace& place, const DatasetInfo& data, std::span<std::int32_t> ids)
+  Bags(const LinePlace& place, const DatasetInfo& data, CategoryIds ids)
       : place_(place), data_(data), size_(static_cast<std::size_t>(data.bag_size)), ids_(ids) {
-    std::ranges::fill(ids, -1);
+    ids.clear();
   }
 
   /// `slot` is from 0.
   void add(std::size_t slot, std::uint64_t hash) {
     if (slot != slot_) {
       slot_ = slot;
-      const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(slot * size_);
-      used_ = static_cast<std::size_t>(std::find(begin, begin + static_cast<std::ptrdiff_t>(size_), -1) - begin);
+      used_ = 0;
+      while (used_ < size_ && !ids_.is_none(slot * size_ + used_)) ++used_;
     }
     if (used_ == size_) {
       reject_line(place_, "slot {}: has more than {} keys (data.bag_size)", slot + 1, size_);
     }
-    ids_[slot * size_ + used_++] = find_row(static_cast<int>(slot), hash, data_.hash_buckets);
+    ids_.set(slot * size_ + used_++, static_cast<int>(slot), hash, data_.hash_buckets);
   }
 
  private:
   const LinePlace& place_;
   const DatasetInfo& data_;
   std::size_t size_;
-  std::span<std::int32_t> ids_;
+  CategoryIds ids_;
   std::size_t slot_ = static_cast<std::size_t>(-1);
   std::size_t used_ = 0;  // ids of `slot_`
 };
 
 /// Reads each character once.
-void read_keys(std::string_view keys, const LinePlace& place, const DatasetInfo& data, std::span<std::int32_t> ids) {
+void read_keys(std::string_view keys, const LinePlace& place, const DatasetInfo& data, CategoryIds ids) {
   constexpr std::ptrdiff_t most_digits = 5;
   const auto slots = static_cast<std::size_t>(data.categorical_features);
   Bags bags(place, data, ids);
@@ -116,7 +115,7 @@ void read_keys(std::string_view keys, const LinePlace& place, const DatasetInfo&
 }  // namespace
 
 std::int32_t parse_slots_line(std::string_view line, const LinePlace& place, const DatasetInfo& data,
-                              std::span<float> numbers, std::span<std::int32_t> ids) {
+                              std::span<float> numbers, CategoryIds ids) {
   const std::int32_t label = take_label(line, place);
   take_numbers(line, place, numbers);
   read_keys(line, place, data, ids);
@@ -124,7 +123,7 @@ std::int32_t parse_slots_line(std::string_view line, const LinePlace& place, con
 }
 
 std::optional<std::int32_t> parse_slots_question(std::string_view line, const LinePlace& place, const DatasetInfo& data,
-                                                 std::span<float> numbers, std::span<std::int32_t> ids) {
+                                                 std::span<float> numbers, CategoryIds ids) {
   std::string_view rest = line;
   std::size_t before_keys = 0;
   for (std::string_view field = take_field(rest); !field.empty() && !is_key(field); field = take_field(rest)) {

@@ -1,6 +1,6 @@
 // Synthetic, learnable clicks: the words of some features and one number raise or lower the odds.
+#include "core/base/hash.h"
 #include "core/data/synthetic.h"
-#include "core/data/table/criteo_line.h"
 #include "core/data/table/slots_line.h"
 #include "core/data/tensor_names.h"
 
@@ -29,12 +29,12 @@ class SyntheticClicks final : public SyntheticDataset {
       const auto numbers = out.at<float>(tensor_names::dense_features);
       for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = stream.uniform(i);
     }
-    const auto categories = out.at<std::int32_t>(tensor_names::categorical_features);
-    std::ranges::fill(categories, -1);
+    const CategoryIds categories = get_ids(out, info_);
+    categories.clear();
     for (int i = 0; i < info_.categorical_features; ++i) {
       for (int k = 0, count = draw_count(stream, i); k < count; ++k) {
-        categories[place_word(i, k)] =
-            category_id(i, fmt::format("{:08x}", draw_category(stream, i, k)), info_.hash_buckets);
+        const std::uint64_t hash = fnv1a64(fmt::format("{:08x}", draw_category(stream, i, k)));
+        categories.set(place_word(i, k), i, hash, info_.hash_buckets);
       }
     }
     out.set<std::int32_t>(tensor_names::labels, label(index));

@@ -6,6 +6,7 @@
 #include "core/config/text.h"
 #include "core/io/atomic_file.h"
 #include "core/io/checkpoint.h"
+#include "core/runtime/dynamic_table.h"
 #include "core/runtime/weights.h"
 #include "core/train/state/snapshot.h"
 #include "core/train/state/whole_state.h"
@@ -115,7 +116,7 @@ StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer
   const CheckpointInfo& info = checkpoint->info();
   require_same_optimizer(info, checkpoint->path());
   StartingPoint start;
-  restore_snapshot(*checkpoint, model_.signature(), variables);
+  restore_snapshot(*checkpoint, model_, variables);
   start.first_step = static_cast<std::int64_t>(info.step);
   start.first_loss = info.state.value("first_loss", 0.0);
   start.resumed_from = checkpoint->path().string();
@@ -176,6 +177,7 @@ void Checkpoints::write(Variables& variables, const TrainingState& state) {
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
   const CheckpointInfo info = describe(state);
+  const RowsInUse rows_in_use(model_, variables);
   last_ = save_snapshot(config_.output.dir, info, variables, count_kept(state.step)).string();
   written_.insert(info.step);
 }

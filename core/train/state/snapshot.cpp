@@ -4,8 +4,10 @@
 #include "core/model/model.h"
 #include "core/passes/grad_allreduce.h"
 #include "core/passes/optimizer.h"
+#include "core/runtime/dynamic_table.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace ptrain {
@@ -16,6 +18,7 @@ namespace {
 bool is_saved(const std::string& name, const Variables::Entry& entry) {
   const bool is_part = is_shard(name) || is_rest(name);  // the whole is saved
   if (name.starts_with(flat::grad) || name == flat::statistics || is_part) return false;
+  if (name == row_index::slots) return false;  // filled from the keys
   return !entry.view || is_running_statistic(name);
 }
 
@@ -44,7 +47,10 @@ const NamedTensor& require_saved(const Checkpoint& checkpoint, const Variables& 
   const std::string file = checkpoint.path().string();
   const NamedTensor* const tensor = find_saved(checkpoint, name);
   if (tensor == nullptr)
-    fail("{}: has no {}: it was made with another optimizer, AMP level or model.lora.base", file, name);
+    fail(
+        "{}: has no {}: it was made with another optimizer, AMP level, model.lora.base, model.admit_after or "
+        "train.tables",
+        file, name);
   const TensorDesc expected = variables.at(name).desc, found{tensor->dtype, tensor->shape};
   if (found != expected) fail("{}: {} is {}, expected {}", file, tensor->name, found.to_string(), expected.to_string());
   return *tensor;
@@ -86,8 +92,26 @@ std::filesystem::path save_snapshot(const std::filesystem::path& directory, cons
   return save_checkpoint(directory, info, tensors, keep);
 }
 
-void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables) {
-  require_fit(checkpoint, model, variables);
+namespace {
+
+/// Reads how many rows of a dynamic table are in use.
+void restore_row_counts(const Checkpoint& checkpoint, const Variables& variables) {
+  const NamedTensor& saved = require_saved(checkpoint, variables, row_index::counts);
+  std::array<std::int64_t, RowIndex::counts_size> counts{};
+  std::memcpy(counts.data(), saved.bytes.data(), sizeof counts);
+  const bool is_sound = counts[RowIndex::freed] >= 0 && counts[RowIndex::freed] <= counts[RowIndex::rows];
+  if (!is_sound) fail("{}: {}: damaged", checkpoint.path().string(), row_index::counts);
+  set_row_count(variables, counts[RowIndex::rows], checkpoint.path().string());
+  std::ranges::copy(counts, get_row_counts(variables).begin());
+}
+
+}  // namespace
+
+void restore_snapshot(const Checkpoint& checkpoint, const Model& model, Variables& variables) {
+  require_fit(checkpoint, model.signature(), variables);
+  const bool is_dynamic = has_row_index(variables);
+  if (is_dynamic) restore_row_counts(checkpoint, variables);
+  const RowsInUse rows_in_use(model, variables);
   for (const auto& [name, entry] : variables.entries()) {
     if (is_saved(name, entry)) require_saved(checkpoint, variables, name);
   }
@@ -96,6 +120,7 @@ void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Va
     const NamedTensor* tensor = find_saved(checkpoint, name);
     variables.write(name, tensor->bytes.data(), tensor->bytes.size());
   }
+  if (is_dynamic) get_row_index(variables).rebuild();
   checkpoint.check();
 }
 

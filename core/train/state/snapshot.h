@@ -3,6 +3,7 @@
 
 #include "core/exec/variables.h"
 #include "core/io/checkpoint.h"
+#include "core/model/model.h"
 
 namespace ptrain {
 
@@ -10,13 +11,13 @@ namespace ptrain {
 /// model does; 2: those with low-precision copies first.
 inline constexpr int flat_layout = 2;
 
-/// Saves every variable that steps do not recompute; of what ranks divide, the whole tensors (WholeState). Returns the
-/// checkpoint's path. Throws as save_checkpoint.
+/// Saves every variable that steps do not recompute; of what ranks divide, the whole tensors (WholeState), of a dynamic
+/// table the rows in use (RowsInUse). Returns the checkpoint's path. Throws as save_checkpoint.
 std::filesystem::path save_snapshot(const std::filesystem::path& directory, const CheckpointInfo& info,
                                     const Variables& variables, int keep);
 
 /// Restores them. Throws Error{failed} naming the file when it has another model, optimizer, precision or layout.
-void restore_snapshot(const Checkpoint& checkpoint, const std::string& model, Variables& variables);
+void restore_snapshot(const Checkpoint& checkpoint, const Model& model, Variables& variables);
 
 /// Sets each parameter and running statistic to its mean over one or more checkpoints, summed in double in their order.
 /// The rest of the state stays. Throws as restore_snapshot.

@@ -77,6 +77,17 @@ TEST(CriteoLine, NumbersWordsTheSameEverywhere) {
   for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
 }
 
+/// Remainders of the keys of dynamic tables are the rows of others.
+TEST(CriteoLine, HasKeysOfItsWordsWhereTheyAreWanted) {
+  std::array<float, criteo_dense_features> numbers{};
+  std::array<std::int64_t, criteo_categorical_features> keys{};
+  parse_criteo_line(get_line("1"), {"some/train.tsv", 7}, buckets, numbers, keys);
+  const Row row = parse(get_line("1"));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_EQ(static_cast<std::int32_t>(static_cast<std::uint64_t>(keys[i]) % buckets), row.ids[i]);
+  }
+}
+
 TEST(CriteoLine, TakesDigitsOfEitherCaseForTheSameWord) {
   EXPECT_EQ(parse(with_field(get_line("0"), 20, "3F8a")).ids, parse(with_field(get_line("0"), 20, "3f8A")).ids);
   EXPECT_NE(parse(with_field(get_line("0"), 20, "3F8a")).ids, parse(with_field(get_line("0"), 20, "3f8b")).ids);

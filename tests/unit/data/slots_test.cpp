@@ -54,6 +54,17 @@ TEST(SlotsLine, HasABagOfKeysForEachSlot) {
   EXPECT_EQ(parse("0").ids, std::vector<std::int32_t>(slots * bag_size, -1));
 }
 
+TEST(SlotsLine, HasKeysThatADynamicTableNumbers) {
+  std::vector<std::int64_t> keys(slots * bag_size);
+  parse_slots_line("1 1:ab 3:12 1:cd", {"some/train.txt", 7}, get_info(), {}, keys);
+  const Row row = parse("1 1:ab 3:12 1:cd");
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::int64_t rows =
+        keys[i] == -1 ? -1 : static_cast<std::int64_t>(static_cast<std::uint64_t>(keys[i]) % buckets);
+    EXPECT_EQ(rows, row.ids[i]);
+  }
+}
+
 TEST(SlotsLine, HasKeysOfAnyCharactersButBlanks) {
   const std::int32_t url = parse("1 2:http://a.example/?b=1").ids[2], shorter = parse("1 2:http").ids[2];
   EXPECT_GE(url, 0);
