@@ -74,6 +74,8 @@ void estimate(const EstimateOptions& options) {
   }
   const Workload workload = open_workload(config);
   if (const std::string device = options.config.unavailable_device(); !device.empty()) {
+    if (config.model.dynamic_table)
+      fail_usage("--device: {}: model.dynamic_table is supported on device cpu only", device);
     if (!config.amp.level) config.amp.level = AmpLevel::O1;  // every known GPU is faster in low precision
     const nlohmann::json prediction = predict_on(config, workload, device, options.memory_bytes, options.scaling);
     fmt::print("{}", options.json ? prediction.dump(2) + "\n" : prediction_table(prediction));
@@ -114,6 +116,7 @@ void estimate(const EstimateOptions& options) {
                                     {"workspace_bytes", planned.workspace_bytes},
                                     {"input_bytes", planned.input_bytes},
                                     {"translator_bytes", planned.translator_bytes},
+                                    {"table_file_bytes", planned.table_file_bytes},
                                     {"available_bytes", available}}},
                                   {"largest_batch_size", largest}};
   if (options.json) {
@@ -129,6 +132,10 @@ void estimate(const EstimateOptions& options) {
   fmt::print("memory at batch {}{}\n", config.data.batch_size, config.dist.ranks > 1 ? ", on each rank" : "");
   fmt::print("  variables         {}  parameters, gradients, optimizer state ({} MiB)\n", mib(planned.variable_bytes),
              planned.optimizer_bytes >> 20);
+  if (planned.table_file_bytes > 0) {
+    fmt::print("  tables in files   {}  below {}, not in memory\n", mib(planned.table_file_bytes),
+               config.train.tables.folder);
+  }
   fmt::print("  activations       {}  one arena\n", mib(planned.arena_bytes));
   fmt::print("  workspace         {}\n", mib(planned.workspace_bytes));
   if (planned.translator_bytes > 0) {

@@ -216,6 +216,7 @@ int count_exchanging_ranks(const Config& config) {
 
 StepOptions step_options(const Config& config, const Model& model, DType automatic, int exchanging_ranks, int rank) {
   StepOptions options{configured_task(config), training_options(config, automatic), plan_options(config)};
+  if (config.model.dynamic_table) options.table_folder = config.train.tables.folder;
   options.passes.block_weights = find_base_formats(config, model);
   options.passes.weighted_loss =
       options.task->weighs_targets() && (config.train.accumulate_steps > 1 || exchanging_ranks > 0);

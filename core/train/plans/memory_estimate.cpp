@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/passes/memory_plan.h"
 #include "core/passes/optimizer.h"
+#include "core/runtime/dynamic_table.h"
 #include "core/train/phases.h"
 
 namespace ptrain {
@@ -20,11 +21,14 @@ MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, cons
   const Graph graph = build_step(model, step, batch);
   MemoryEstimate estimate;
   estimate.arena = plan_memory(graph, step.plan.memory, kernels, step.plan.kernels).arena_bytes;
+  const auto in_files = step.table_folder.empty() ? std::set<std::string, std::less<>>() : list_table_variables(model);
   for (const Value& value : graph.values()) {
     const auto bytes = static_cast<std::int64_t>(value.desc.bytes());
     if (value.storage == Storage::input) estimate.inputs += bytes;
     const bool persists = value.storage == Storage::parameter || value.storage == Storage::state;
-    if (persists && value.base == no_value) estimate.variables += bytes;
+    if (persists && value.base == no_value) {
+      (in_files.contains(value.name) ? estimate.table_files : estimate.variables) += bytes;
+    }
     if (value.name.starts_with(flat::moments)) estimate.optimizer += bytes;
   }
   return estimate;
@@ -53,7 +57,10 @@ std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bu
 std::int64_t saving_bytes(const DeviceMemory& memory, const Model& model) {
   if (!memory.host_reads_device()) return 0;
   std::int64_t largest = 0;
-  for (const WeightMapping& mapping : model.weights()) largest = std::max(largest, mapping.external_shape.count());
+  for (const ModelVariable& variable : model.variables()) {
+    if (variable.is_dynamic) continue;  // of which there may be few rows
+    for (const WeightMapping& file : variable.files) largest = std::max(largest, file.external_shape.count());
+  }
   return 2 * largest * static_cast<std::int64_t>(sizeof(float));
 }
 

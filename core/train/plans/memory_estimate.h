@@ -17,6 +17,7 @@ struct MemoryEstimate {
   std::int64_t optimizer = 0;  // of these, the optimizer's moments
   std::int64_t arena = 0;      // activations
   std::int64_t inputs = 0;
+  std::int64_t table_files = 0;  // in files, not in memory: dynamic tables with train.tables.folder
   std::int64_t total() const { return variables + arena + inputs; }
 };
 

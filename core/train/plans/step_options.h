@@ -13,6 +13,7 @@ struct StepOptions {
   std::shared_ptr<const Task> task;
   PipelineOptions passes;
   PlanOptions plan;
+  std::string table_folder = {};  // of files that hold dynamic tables; empty: they are in memory
 
   /// The precision of matrix products.
   DType precision() const { return passes.amp.level == AmpLevel::O0 ? DType::f32 : passes.amp.dtype; }

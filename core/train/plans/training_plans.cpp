@@ -1,6 +1,7 @@
 #include "core/train/plans/training_plans.h"
 
 #include "core/exec/fusion_policy.h"
+#include "core/runtime/dynamic_table.h"
 #include "core/train/input/class_weights.h"
 #include "core/train/plans/memory_estimate.h"
 
@@ -131,12 +132,23 @@ bool TrainingPlans::has_running_statistics() const {
   return std::ranges::any_of(variables_.entries(), [](const auto& entry) { return is_running_statistic(entry.first); });
 }
 
+std::int64_t TrainingPlans::count_table_file_bytes() const {
+  if (options_.step.table_folder.empty()) return 0;
+  std::int64_t bytes = 0;
+  for (const std::string& name : list_table_variables(model_)) {
+    if (!variables_.contains(name) || variables_.at(name).view) continue;
+    bytes += static_cast<std::int64_t>(variables_.at(name).desc.bytes());
+  }
+  return bytes;
+}
+
 void TrainingPlans::count_memory() {
   const auto larger = [this](std::size_t (PlanSet::*bytes)() const) {
     return static_cast<std::int64_t>(
         std::max((*training_.*bytes)(), evaluation_ ? (*evaluation_.*bytes)() : std::size_t{0}));
   };
-  figures_.variable_bytes = static_cast<std::int64_t>(variables_.bytes());
+  figures_.table_file_bytes = count_table_file_bytes();
+  figures_.variable_bytes = static_cast<std::int64_t>(variables_.bytes()) - figures_.table_file_bytes;
   figures_.optimizer_bytes = 0;
   for (const auto& [name, entry] : variables_.entries()) {
     if (name.starts_with(flat::moments)) figures_.optimizer_bytes += static_cast<std::int64_t>(entry.desc.bytes());
@@ -147,11 +159,14 @@ void TrainingPlans::count_memory() {
       static_cast<std::int64_t>(training_->input_bytes() + (evaluation_ ? evaluation_->input_bytes() : 0));
   figures_.planned_peak_bytes =
       backend_.memory().usage().resident_bytes +
-      ranks_.ranks_in_process() * (static_cast<std::int64_t>(variables_.allocated_bytes()) + figures_.arena_bytes +
-                                   figures_.workspace_bytes + figures_.input_bytes + figures_.translator_bytes);
+      ranks_.ranks_in_process() *
+          (static_cast<std::int64_t>(variables_.allocated_bytes()) - figures_.table_file_bytes + figures_.arena_bytes +
+           figures_.workspace_bytes + figures_.input_bytes + figures_.translator_bytes);
 }
 
 void TrainingPlans::allocate() {
+  const std::string& table_folder = options_.step.table_folder;
+  if (!table_folder.empty()) table_files_.emplace(table_folder, model_, variables_);
   variables_.allocate();
   memory_.emplace(backend_.memory(), static_cast<std::size_t>(figures_.arena_bytes),
                   static_cast<std::size_t>(figures_.workspace_bytes));

@@ -8,6 +8,7 @@
 #include "core/runtime/plan_set.h"
 #include "core/train/phases.h"
 #include "core/train/plans/step_options.h"
+#include "core/train/plans/table_files.h"
 #include "core/train/ranks.h"
 #include "core/train/train_observer.h"
 
@@ -24,6 +25,7 @@ struct PlannedFigures {
   std::int64_t optimizer_bytes = 0;     // of the variables: the optimizer's moments
   std::int64_t variable_bytes = 0, arena_bytes = 0, workspace_bytes = 0, input_bytes = 0;
   std::int64_t translator_bytes = 0;  // of what translates in evaluations
+  std::int64_t table_file_bytes = 0;  // of dynamic tables in files, which are no variable_bytes
   std::int64_t parameters = 0;
   double flops_per_sample = 0;  // forward and backward
   double bytes_per_sample = 0;
@@ -98,6 +100,7 @@ class TrainingPlans {
   DeployOptions translator_options(const DatasetInfo& data) const;
   SearchOptions search_options() const { return {.beams = options_.beams}; }
   void count_memory();
+  std::int64_t count_table_file_bytes() const;
   void announce_search();
   /// Says so where train.recompute is set and no value is computed again.
   void note_useless_recompute();
@@ -110,6 +113,7 @@ class TrainingPlans {
   TrainObserver& observer_;
   PlannedFigures figures_;  // without search_seconds
   std::vector<float> class_weights_;
+  std::optional<TableFiles> table_files_;
   Variables variables_;
   std::optional<ValueWatch> value_watch_;
   std::optional<PlanSet> training_;
