@@ -3,9 +3,8 @@
 
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
+#include "core/cpu/simd/vector.h"
 #include "core/ops/sparse/divided_table.h"
-
-#include <algorithm>
 
 namespace ptrain::cpu {
 namespace {
@@ -21,13 +20,22 @@ void sum_bags(const BagSizes& sizes, GetRow get_row, float* y) {
   const std::int64_t in_bag = sizes.in_bag, width = sizes.width;
   parallel_for(sizes.bags, 16, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t bag = begin; bag < end; ++bag) {
-      float* sum = y + bag * width;
-      std::fill(sum, sum + width, 0.0f);
-      for (std::int64_t i = bag * in_bag; i < (bag + 1) * in_bag; ++i) {
-        const float* row = get_row(i);
-        if (row == nullptr) continue;
-        for (std::int64_t c = 0; c < width; ++c) sum[c] += row[c];
+      const auto for_rows = [&](auto&& add) {
+        for (std::int64_t i = bag * in_bag; i < (bag + 1) * in_bag; ++i) {
+          if (const float* row = get_row(i); row != nullptr) add(row);
+        }
+      };
+      if (width == 1) {
+        float sum = 0;
+        for_rows([&](const float* row) { sum += *row; });
+        y[bag] = sum;
+        continue;
       }
+      for_channels(width, [&](std::int64_t c, auto access) {
+        f32x16 sum = splat(0);
+        for_rows([&](const float* row) { sum += access.load(row + c); });
+        access.store(y + bag * width + c, sum);
+      });
     }
   });
 }

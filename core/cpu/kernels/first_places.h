@@ -17,6 +17,11 @@ class FirstPlaces {
     std::fill(slots, slots + count, -1);
   }
 
+  /// Which of `parts`, each with a table of its own, an id belongs to.
+  static int find_part(std::int32_t id, int parts) {
+    return static_cast<int>(static_cast<std::uint64_t>(multiplied(id)) * static_cast<std::uint64_t>(parts) >> 32);
+  }
+
   /// The first place with the id of `ids[place]`; `place` if there was none before.
   template <typename Id>
   std::int32_t operator()(const Id* ids, std::int32_t place) {
@@ -27,10 +32,10 @@ class FirstPlaces {
   }
 
  private:
-  static std::size_t spread(std::int32_t id) {
-    const std::uint32_t spread = static_cast<std::uint32_t>(id) * 2654435769u;  // 2^32 over the golden ratio
-    return spread ^ spread >> 15;
+  static std::uint32_t multiplied(std::int32_t id) {
+    return static_cast<std::uint32_t>(id) * 2654435769u;  // 2^32 over the golden ratio
   }
+  static std::size_t spread(std::int32_t id) { return multiplied(id) ^ multiplied(id) >> 15; }
   static std::size_t spread(std::int64_t id) {
     const std::uint64_t spread = static_cast<std::uint64_t>(id) * 11400714819323198485u;  // and 2^64
     return spread ^ spread >> 32;

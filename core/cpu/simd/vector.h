@@ -315,6 +315,11 @@ struct AllLanes {
 struct SomeLanes {
   std::size_t count;
 
+#ifdef __AVX512F__
+  PTRAIN_INLINE __mmask16 mask() const { return static_cast<__mmask16>((1u << count) - 1); }
+  PTRAIN_INLINE f32x16 load(const float* from) const { return f32x16(_mm512_maskz_loadu_ps(mask(), from)); }
+  PTRAIN_INLINE void store(float* to, f32x16 v) const { _mm512_mask_storeu_ps(to, mask(), __m512(v)); }
+#endif
   template <typename T>
   PTRAIN_INLINE f32x16 load(const T* from) const {
     T part[lanes] = {};
