@@ -51,14 +51,20 @@ TEST(DividedTables, TrainTheSameBitsOnAnyNumberOfRanks) {
   for (const char* model : {"wide_deep", "dlrm_dcnv2"}) expect_same_divided(divided_config(model), {1, 2, 4, 8});
 }
 
-/// Where layers stay as they are, whose gradients are sums over a rank's samples. A multiple of 16 of these has the same
+/// Tables alone train: gradients of layers are sums over a rank's samples. A multiple of 16 of these has the same
 /// arithmetic for each.
-TEST(DividedTables, AreTheSameBitsHoweverManyRanksShareABatch) {
+Config tables_alone() {
   Config config = divided_config();
-  config.data.batch_size = 8 * 16;
-  config.data.synthetic_samples = 1024;
+  config.data.batch_size = 12 * 16;
+  config.data.synthetic_samples = 2048;
   config.train.groups.match = {"*words*", "*"};
   config.train.groups.trainable = {true, false};
+  return config;
+}
+
+TEST(DividedTables, AreTheSameBitsHoweverManyRanksShareABatch) {
+  Config config = tables_alone();
+  config.data.batch_size = 8 * 16;
   const Outcome one = train_divided(config, 1);
   for (const int world_size : {2, 4, 8}) {
     SCOPED_TRACE(fmt::format("{} ranks", world_size));
@@ -140,6 +146,21 @@ TEST(DividedTables, EvaluateTheSameBitsThoughRanksRunOutOfSamples) {
       EXPECT_EQ(get_value(own_rows.evaluations[i], "auc"), get_value(whole.evaluations[i], "auc"));
     }
   }
+}
+
+/// Four ranks are stopped and three go on.
+TEST(DividedTables, ResumeOnOtherRanksWithTheBitsOfAnUninterruptedTraining) {
+  Config config = tables_alone();
+  const Outcome whole = train_divided(shared_out(config, 4), 4);
+  const TemporaryDirectory directory;
+  config = saved_to(directory, config);
+  config.train.steps = 2;
+  train_on_ranks(shared_out(config, 4), 4);
+  config.train.steps = 5;
+  config.resume = "auto";
+  const Outcome resumed = train_on_ranks(shared_out(config, 3), 3)[0];
+  EXPECT_EQ(resumed.result.first_step, 2);
+  for (const auto& [name, bytes] : whole.state) EXPECT_TRUE(resumed.state.at(name) == bytes) << name;
 }
 
 /// The losses and final state of a training whose ranks change.
