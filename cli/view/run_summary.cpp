@@ -39,6 +39,13 @@ std::string describe_memory(const MemoryReport& memory) {
              : planned;
 }
 
+std::string describe_table(const TableReport& table) {
+  std::string text = fmt::format("{} of {} rows in use", table.rows, table.capacity);
+  if (table.evicted > 0) text += fmt::format(", {} evicted", table.evicted);
+  if (table.unadmitted > 0) text += fmt::format("; {} before admission", counted(table.unadmitted, "occurrence"));
+  return text;
+}
+
 std::string describe_accuracy(const Evaluation& evaluation) {
   return fmt::format("{}{}, of {}", evaluation.text(), evaluation.text_of_others(MetricView::full),
                      counted(evaluation.eval_samples, "sample"));
@@ -70,6 +77,7 @@ std::string run_summary(const Report& report, std::span<const double> step_ms) {
     text += format_line("load", load->warning());
   }
   text += format_line("memory", describe_memory(report.memory));
+  if (report.model.table) text += format_line("table", describe_table(*report.model.table));
   for (const auto& [split, samples] : progress.unread) text += format_line("unread", samples);
   if (report.evaluation) text += format_line("accuracy", describe_accuracy(*report.evaluation));
   if (report.best) {

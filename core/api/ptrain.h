@@ -69,10 +69,11 @@ typedef struct ptrain_options {
  * all ones); "token_type_ids" [N, S], 0 or 1 (optional; default: 0).
  *
  * Clips are "images" [N, frames, height, width, 3]. Rows of tables are "dense_features" [N, D], PTRAIN_FLOAT32, and
- * "categorical_features" [N, K], PTRAIN_INT32 or PTRAIN_INT64: category indices; of multi-hot features [N, K, B], with
- * -1 after the last index of each. Their names in version 0.1.0, "numbers" and "categories", are accepted too. Videos
- * are "rgb_features" [N, F, 1024], "audio_features" [N, F, 128] and "frame_mask" [N, F], 1 for frames and 0 for the
- * padding after them, PTRAIN_FLOAT32. ptrain_input gives the shapes of any model.
+ * "categorical_features" [N, K], PTRAIN_INT32 or PTRAIN_INT64: category indices, or keys of a dynamic table; of
+ * multi-hot features [N, K, B], with -1 after the last index of each. Their names in version 0.1.0, "numbers" and
+ * "categories", are accepted too. Videos are "rgb_features" [N, F, 1024], "audio_features" [N, F, 128] and
+ * "frame_mask" [N, F], 1 for frames and 0 for the padding after them, PTRAIN_FLOAT32. ptrain_input gives the shapes of
+ * any model.
  *
  * A model of PTRAIN_TRANSLATIONS has neither input nor output tensors: ptrain_translate is its only call.
  *

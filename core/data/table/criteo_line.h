@@ -50,7 +50,8 @@ std::optional<std::int32_t> parse_criteo_question(std::string_view line, const L
 /// version.
 std::int32_t find_row(int feature, std::uint64_t hash, std::int64_t hash_buckets);
 
-/// The key, from which find_row() takes the remainder, of a dynamic table: never -1.
+/// The key in a dynamic table, of which find_row() takes the remainder, never -1: mixed64() of the hash plus `feature`
+/// times 2^64 over the golden ratio, 0x9E3779B97F4A7C15.
 std::int64_t find_key(int feature, std::uint64_t hash);
 
 /// The row of a word of hexadecimal digits, which may be of either case.

@@ -40,6 +40,7 @@ class DynamicTables(ProgramTest):
         report = self.report("own")
         words = count_words(self.folder / "train.tsv")
         self.assertEqual(report["model"]["table"], {"rows": words, "capacity": 20000, "load": words / 20000, "evicted": 0, "unadmitted": 0})
+        self.assertIn(f"table     {words} of 20000 rows in use\n", trained.stdout)
         self.assertGreater(get_figures(report)["auc"], 0.75)
         self.assertLess((self.folder / "own/model.safetensors").stat().st_size, 3_000_000, "rows in use alone are stored")
         again = run("eval", self.config, "-o", f"model.weights={self.folder / 'own/model.safetensors'}", "--out",
