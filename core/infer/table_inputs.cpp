@@ -55,18 +55,18 @@ class TableInputs final : public InferenceDataset {
       const std::size_t ids = count_ids(info_);
       if (info_.dynamic_table) {
         added.keys.resize(ids);
-        added.label = parse(line.text, place, added.numbers, added.keys).value_or(no_label);
+        added.label = parse(line.text, place, added.numbers, CategoryIds(added.keys)).value_or(no_label);
       } else {
         added.rows.resize(ids);
-        added.label = parse(line.text, place, added.numbers, added.rows).value_or(no_label);
+        added.label = parse(line.text, place, added.numbers, {added.rows, info_.hash_buckets}).value_or(no_label);
       }
     }
   }
 
   std::optional<std::int32_t> parse(std::string_view line, const LinePlace& place, std::span<float> numbers,
-                                    CategoryIds ids) const {
+                                    const CategoryIds& ids) const {
     if (info_.bag_size > 0) return parse_slots_question(line, place, info_, numbers, ids);
-    return parse_criteo_question(line, place, info_.hash_buckets, numbers, ids);
+    return parse_criteo_question(line, place, numbers, ids);
   }
 
   std::vector<Row> rows_;

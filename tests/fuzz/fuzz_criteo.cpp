@@ -29,7 +29,7 @@ void parse_slots(std::string_view line, const LinePlace& place) {
   std::array<float, 2> numbers;
   std::array<std::int32_t, 36> ids;
   try {
-    parse_slots_question(line, place, data, numbers, ids);
+    parse_slots_question(line, place, data, numbers, {ids, data.hash_buckets});
     if (!are_bags(ids, data)) std::abort();
   } catch (const BadSample&) {
   }
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   for (std::int64_t i = 0; i < lines.size(); ++i) {
     parse_slots(lines[i], {file, i + 1});
     try {
-      parse_criteo_line(lines[i], {file, i + 1}, buckets, numbers, ids);
+      parse_criteo_line(lines[i], {file, i + 1}, numbers, {ids, buckets});
       for (const std::int32_t id : ids) {
         if (id < 0 || id >= buckets) std::abort();
       }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// Writes a line's features and returns its label.
 using ParseLine = std::int32_t (*)(std::string_view line, const LinePlace& place, const DatasetInfo& info,
-                                   std::span<float> numbers, CategoryIds ids);
+                                   std::span<float> numbers, const CategoryIds& ids);
 
 fs::path find_click_file(const DataSettings& settings, Split split) {
   require_path(settings, settings.source);
@@ -42,8 +42,8 @@ class ClickDataset : public Dataset {
     if (lines_.size() == 0) fail("{}: has no lines", path_);
     file_.check();
     std::vector<float> numbers(static_cast<std::size_t>(info_.dense_features));
-    std::vector<std::int64_t> ids(count_ids(info_));
-    parse(0, numbers, ids);  // rejects a file of another format before training
+    std::vector<std::int64_t> keys(count_ids(info_));
+    parse(0, numbers, CategoryIds(keys));  // rejects a file of another format before training
   }
 
   std::int64_t size() const override { return lines_.size(); }
@@ -70,7 +70,7 @@ class ClickDataset : public Dataset {
     return without_byte_order_mark({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
   }
 
-  std::int32_t parse(std::int64_t index, std::span<float> numbers, CategoryIds ids) const {
+  std::int32_t parse(std::int64_t index, std::span<float> numbers, const CategoryIds& ids) const {
     constexpr std::int64_t lines_per_check = 64;  // a system call takes as long as a line
     try {
       const std::int32_t label = parse_line_(lines_[index], {path_, index + 1}, info_, numbers, ids);
@@ -123,10 +123,9 @@ DatasetInfo click_info(const DataSettings& settings) {
 
 std::unique_ptr<Dataset> open_criteo(const DataSettings& settings, Split split) {
   if (settings.slots > 0) fail_usage("data.slots: expected 0 with data.source criteo, got {}", settings.slots);
-  const ParseLine parse_line = [](std::string_view line, const LinePlace& place, const DatasetInfo& info,
-                                  std::span<float> numbers, CategoryIds ids) {
-    return parse_criteo_line(line, place, info.hash_buckets, numbers, ids);
-  };
+  const ParseLine parse_line = [](std::string_view line, const LinePlace& place, const DatasetInfo&,
+                                  std::span<float> numbers,
+                                  const CategoryIds& ids) { return parse_criteo_line(line, place, numbers, ids); };
   return std::make_unique<ClickDataset>(settings, split, parse_line);
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <string>
 
 namespace ptrain {
@@ -130,8 +131,7 @@ class Fields {
 
 std::ptrdiff_t count_fields(std::string_view line) { return 1 + std::count(line.begin(), line.end(), '\t'); }
 
-void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_buckets, std::span<float> numbers,
-                   CategoryIds ids) {
+void read_features(Fields& rest, const LinePlace& place, std::span<float> numbers, const CategoryIds& ids) {
   for (std::size_t i = 0; i < criteo_dense_features; ++i) {
     const auto number = rest.take_number(i);
     if (!number) {
@@ -146,13 +146,9 @@ void read_features(Fields& rest, const LinePlace& place, std::int64_t hash_bucke
       reject_line(place, "categorical feature {}: expected up to {} hexadecimal digits or nothing, got {}", i + 1,
                   longest_word, show_field(rest.next()));
     }
-    ids.set(i, static_cast<int>(i), *hash, hash_buckets);
+    ids.set(i, static_cast<int>(i), *hash);
   }
 }
-
-}  // namespace
-
-namespace {
 
 std::uint64_t mix(int feature, std::uint64_t hash) {
   return mixed64(hash + static_cast<std::uint64_t>(feature) * 0x9E3779B97F4A7C15u);
@@ -160,12 +156,22 @@ std::uint64_t mix(int feature, std::uint64_t hash) {
 
 }  // namespace
 
-void CategoryIds::set(std::size_t at, int feature, std::uint64_t hash, std::int64_t hash_buckets) const {
-  if (keys_.empty()) {
-    rows_[at] = find_row(feature, hash, hash_buckets);
-  } else {
+CategoryIds::CategoryIds(std::span<std::int32_t> rows, std::int64_t hash_buckets)
+    : rows_(rows),
+      hash_buckets_(static_cast<std::uint64_t>(hash_buckets)),
+      reciprocal_(std::numeric_limits<std::uint64_t>::max() / hash_buckets_) {}
+
+void CategoryIds::set(std::size_t at, int feature, std::uint64_t hash) const {
+  if (!keys_.empty()) {
     keys_[at] = find_key(feature, hash);
+    return;
   }
+  // The remainder that find_row() divides for: the product is the quotient, or one less.
+  __extension__ using Product = unsigned __int128;
+  const std::uint64_t mixed = mix(feature, hash);
+  const auto quotient = static_cast<std::uint64_t>(Product{mixed} * reciprocal_ >> 64);
+  const std::uint64_t rest = mixed - quotient * hash_buckets_;
+  rows_[at] = static_cast<std::int32_t>(rest < hash_buckets_ ? rest : rest - hash_buckets_);
 }
 
 void CategoryIds::clear() const {
@@ -189,8 +195,8 @@ std::int32_t category_id(int feature, std::string_view word, std::int64_t hash_b
   return find_row(feature, hash.value, hash_buckets);
 }
 
-std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::int64_t hash_buckets,
-                               std::span<float> numbers, CategoryIds ids) {
+std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, std::span<float> numbers,
+                               const CategoryIds& ids) {
   if (const auto found = count_fields(line); found != 1 + features) {
     reject_line(place, "expected {} fields between tabs (a label, {} integers, {} hexadecimal words), got {}",
                 1 + features, criteo_dense_features, criteo_categorical_features, found);
@@ -198,16 +204,15 @@ std::int32_t parse_criteo_line(std::string_view line, const LinePlace& place, st
   Fields rest(line);
   const auto label = rest.take_label();
   if (!label) reject_line(place, "label: expected 0 or 1, got {}", show_field(rest.next()));
-  read_features(rest, place, hash_buckets, numbers, ids);
+  read_features(rest, place, numbers, ids);
   return *label;
 }
 
 std::optional<std::int32_t> parse_criteo_question(std::string_view line, const LinePlace& place,
-                                                  std::int64_t hash_buckets, std::span<float> numbers,
-                                                  CategoryIds ids) {
-  if (count_fields(line) != features) return parse_criteo_line(line, place, hash_buckets, numbers, ids);
+                                                  std::span<float> numbers, const CategoryIds& ids) {
+  if (count_fields(line) != features) return parse_criteo_line(line, place, numbers, ids);
   Fields rest(line);
-  read_features(rest, place, hash_buckets, numbers, ids);
+  read_features(rest, place, numbers, ids);
   return std::nullopt;
 }
 

@@ -61,8 +61,8 @@ void take_numbers(std::string_view& rest, const LinePlace& place, std::span<floa
 /// The bags of one sample.
 class Bags {
  public:
-  Bags(const LinePlace& place, const DatasetInfo& data, CategoryIds ids)
-      : place_(place), data_(data), size_(static_cast<std::size_t>(data.bag_size)), ids_(ids) {
+  Bags(const LinePlace& place, int size, const CategoryIds& ids)
+      : place_(place), size_(static_cast<std::size_t>(size)), ids_(ids) {
     ids.clear();
   }
 
@@ -76,23 +76,22 @@ class Bags {
     if (used_ == size_) {
       reject_line(place_, "slot {}: has more than {} keys (data.bag_size)", slot + 1, size_);
     }
-    ids_.set(slot * size_ + used_++, static_cast<int>(slot), hash, data_.hash_buckets);
+    ids_.set(slot * size_ + used_++, static_cast<int>(slot), hash);
   }
 
  private:
   const LinePlace& place_;
-  const DatasetInfo& data_;
   std::size_t size_;
-  CategoryIds ids_;
+  const CategoryIds& ids_;
   std::size_t slot_ = static_cast<std::size_t>(-1);
   std::size_t used_ = 0;  // ids of `slot_`
 };
 
 /// Reads each character once.
-void read_keys(std::string_view keys, const LinePlace& place, const DatasetInfo& data, CategoryIds ids) {
+void read_keys(std::string_view keys, const LinePlace& place, const DatasetInfo& data, const CategoryIds& ids) {
   constexpr std::ptrdiff_t most_digits = 5;
   const auto slots = static_cast<std::size_t>(data.categorical_features);
-  Bags bags(place, data, ids);
+  Bags bags(place, data.bag_size, ids);
   const char* at = keys.data();
   const char* const end = at + keys.size();
   while (true) {
@@ -115,7 +114,7 @@ void read_keys(std::string_view keys, const LinePlace& place, const DatasetInfo&
 }  // namespace
 
 std::int32_t parse_slots_line(std::string_view line, const LinePlace& place, const DatasetInfo& data,
-                              std::span<float> numbers, CategoryIds ids) {
+                              std::span<float> numbers, const CategoryIds& ids) {
   const std::int32_t label = take_label(line, place);
   take_numbers(line, place, numbers);
   read_keys(line, place, data, ids);
@@ -123,7 +122,7 @@ std::int32_t parse_slots_line(std::string_view line, const LinePlace& place, con
 }
 
 std::optional<std::int32_t> parse_slots_question(std::string_view line, const LinePlace& place, const DatasetInfo& data,
-                                                 std::span<float> numbers, CategoryIds ids) {
+                                                 std::span<float> numbers, const CategoryIds& ids) {
   std::string_view rest = line;
   std::size_t before_keys = 0;
   for (std::string_view field = take_field(rest); !field.empty() && !is_key(field); field = take_field(rest)) {

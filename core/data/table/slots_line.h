@@ -18,8 +18,8 @@ inline std::size_t count_ids(const DatasetInfo& data) {
 
 /// Where a sample's ids are written in a batch.
 inline CategoryIds get_ids(const SampleRow& row, const DatasetInfo& data) {
-  if (data.dynamic_table) return row.at<std::int64_t>(tensor_names::categorical_features);
-  return row.at<std::int32_t>(tensor_names::categorical_features);
+  if (data.dynamic_table) return CategoryIds(row.at<std::int64_t>(tensor_names::categorical_features));
+  return {row.at<std::int32_t>(tensor_names::categorical_features), data.hash_buckets};
 }
 
 /// Reads "label, data.dense_features numbers, SLOT:KEY as often as there are keys", between blanks or tabs. The label
@@ -29,10 +29,10 @@ inline CategoryIds get_ids(const SampleRow& row, const DatasetInfo& data) {
 /// order of the line, then -1. Returns the label, 0 or 1. Throws BadSample naming the place, what is expected and what
 /// was found.
 std::int32_t parse_slots_line(std::string_view line, const LinePlace& place, const DatasetInfo& data,
-                              std::span<float> numbers, CategoryIds ids);
+                              std::span<float> numbers, const CategoryIds& ids);
 
 /// The same for a line that may lack its label; none where it does.
 std::optional<std::int32_t> parse_slots_question(std::string_view line, const LinePlace& place, const DatasetInfo& data,
-                                                 std::span<float> numbers, CategoryIds ids);
+                                                 std::span<float> numbers, const CategoryIds& ids);
 
 }  // namespace ptrain

@@ -5,6 +5,7 @@
 #include "core/data/tensor_names.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace ptrain {
@@ -16,6 +17,7 @@ class SyntheticClicks final : public SyntheticDataset {
  public:
   SyntheticClicks(const DataSettings& settings, Split split) : SyntheticDataset(settings, split) {
     info_ = click_info(settings);
+    for (std::uint32_t word = 0; word < words; ++word) word_hashes_[word] = fnv1a64(fmt::format("{:08x}", word));
     most_words_ = static_cast<std::size_t>(std::max(1, info_.bag_size));
     first_word_ = std::max<std::uint64_t>(16, static_cast<std::uint64_t>(info_.dense_features));
     first_count_ = first_word_ + count_ids(info_);
@@ -33,8 +35,7 @@ class SyntheticClicks final : public SyntheticDataset {
     categories.clear();
     for (int i = 0; i < info_.categorical_features; ++i) {
       for (int k = 0, count = draw_count(stream, i); k < count; ++k) {
-        const std::uint64_t hash = fnv1a64(fmt::format("{:08x}", draw_category(stream, i, k)));
-        categories.set(place_word(i, k), i, hash, info_.hash_buckets);
+        categories.set(place_word(i, k), i, word_hashes_[draw_category(stream, i, k)]);
       }
     }
     out.set<std::int32_t>(tensor_names::labels, label(index));
@@ -76,6 +77,7 @@ class SyntheticClicks final : public SyntheticDataset {
     return 4 * common_stream().uniform(static_cast<std::uint64_t>(feature) * words + word) - 2;
   }
 
+  std::array<std::uint64_t, words> word_hashes_;
   std::size_t most_words_;                             // of a feature
   std::uint64_t first_word_, first_count_, label_at_;  // in a sample's random numbers
   float weight_scale_ = 1;

@@ -40,7 +40,7 @@ struct Row {
 Row parse(const std::string& line) {
   const std::string file = "some/train.tsv";
   Row row;
-  row.label = parse_criteo_line(line, {file, 7}, buckets, row.numbers, row.ids);
+  row.label = parse_criteo_line(line, {file, 7}, row.numbers, {row.ids, buckets});
   return row;
 }
 
@@ -81,10 +81,21 @@ TEST(CriteoLine, NumbersWordsTheSameEverywhere) {
 TEST(CriteoLine, HasKeysOfItsWordsWhereTheyAreWanted) {
   std::array<float, criteo_dense_features> numbers{};
   std::array<std::int64_t, criteo_categorical_features> keys{};
-  parse_criteo_line(get_line("1"), {"some/train.tsv", 7}, buckets, numbers, keys);
+  parse_criteo_line(get_line("1"), {"some/train.tsv", 7}, numbers, CategoryIds(keys));
   const Row row = parse(get_line("1"));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     EXPECT_EQ(static_cast<std::int32_t>(static_cast<std::uint64_t>(keys[i]) % buckets), row.ids[i]);
+  }
+}
+
+TEST(CategoryIds, AreRemaindersWithoutADivision) {
+  for (const std::int64_t rows : {1, 2, 3, 1000, 65'536, 999'983, 2'147'483'647}) {
+    std::int32_t row = -1;
+    const CategoryIds ids({&row, 1}, rows);
+    for (std::uint64_t hash = 0; hash < 20'000; ++hash) {
+      ids.set(0, 7, hash * 0x9E3779B97F4A7C15u);
+      ASSERT_EQ(row, find_row(7, hash * 0x9E3779B97F4A7C15u, rows)) << rows << " rows";
+    }
   }
 }
 

@@ -35,7 +35,8 @@ Row parse_by(Parse parse_line, const std::string& line, int dense_features) {
   const std::string file = "some/train.txt";
   Row row;
   row.numbers.resize(static_cast<std::size_t>(dense_features));
-  row.label = parse_line(line, LinePlace{file, 7}, get_info(dense_features), row.numbers, row.ids);
+  row.label =
+      parse_line(line, LinePlace{file, 7}, get_info(dense_features), row.numbers, CategoryIds(row.ids, buckets));
   return row;
 }
 Row parse(const std::string& line, int dense_features = 0) { return parse_by(parse_slots_line, line, dense_features); }
@@ -56,7 +57,7 @@ TEST(SlotsLine, HasABagOfKeysForEachSlot) {
 
 TEST(SlotsLine, HasKeysThatADynamicTableNumbers) {
   std::vector<std::int64_t> keys(slots * bag_size);
-  parse_slots_line("1 1:ab 3:12 1:cd", {"some/train.txt", 7}, get_info(), {}, keys);
+  parse_slots_line("1 1:ab 3:12 1:cd", {"some/train.txt", 7}, get_info(), {}, CategoryIds(keys));
   const Row row = parse("1 1:ab 3:12 1:cd");
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::int64_t rows =
