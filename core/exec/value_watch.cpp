@@ -1,6 +1,7 @@
 #include "core/exec/value_watch.h"
 
 #include "core/base/parallel.h"
+#include "core/ops/sparse/exchanged_rows.h"
 
 #include <fmt/format.h>
 
@@ -111,7 +112,7 @@ std::string describe(const NonFinite& found) {
 }
 
 void ValueWatch::add(const Graph& graph, const Node& node, const Read& read) {
-  if (node.phase == Pass::update) return;
+  if (node.phase == Pass::update || leaves_results_unwritten(*node.op)) return;
   for (const ValueId id : node.outputs) {
     if (id == no_value || !is_floating(graph.desc(id).dtype)) continue;
     const Value& value = graph.value(id);

@@ -47,7 +47,8 @@ class ValueWatch {
   using Read = std::function<const std::byte*(ValueId)>;
 
   void begin_step(std::int64_t step) { step_ = step; }
-  /// Adds a node's results; called right after it ran. Updates of weights are left out.
+  /// Adds a node's results; called right after it ran. Updates of weights are left out, and results of which a step
+  /// uses a part (leaves_results_unwritten).
   void add(const Graph& graph, const Node& node, const Read& read);
 
   /// In the order of a step.

@@ -98,6 +98,10 @@ std::vector<TensorDesc> ExchangeGradient::infer(std::span<const TensorDesc> inpu
   return {row_desc(attributes_.merged(), width), row_desc(attributes_.shard.world_size * attributes_.chunk(), width)};
 }
 
+bool leaves_results_unwritten(const Op& op) {
+  return dynamic_cast<const RowExchangeOp*>(&op) != nullptr || dynamic_cast<const UniqueGradient*>(&op) != nullptr;
+}
+
 std::vector<TensorDesc> RowsNorm::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 3);
   require(inputs[values].dtype == DType::f32 && inputs[values].shape.rank() == 2, "values: expected f32 [n,H], got {}",

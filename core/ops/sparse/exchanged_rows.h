@@ -132,6 +132,9 @@ class ExchangeGradientWait final : public Op {
   Cost cost(std::span<const TensorDesc>, std::span<const TensorDesc>) const override { return {}; }
 };
 
+/// Whether a step may leave parts of the op's results as they were.
+bool leaves_results_unwritten(const Op& op);
+
 /// GradNorm of the used rows of a gradient.  inputs: values f32 [n, H]; used i32 [1]; loss_scale f32[4] (optional).
 /// outputs: f32 [2], as GradNorm's.
 class RowsNorm final : public Op {

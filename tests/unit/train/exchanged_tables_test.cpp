@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <string>
 
 namespace ptrain {
 namespace exchanged_tables_test {
@@ -123,6 +125,19 @@ TEST(ExchangedTables, TrainTheSameBitsEveryTime) {
     EXPECT_EQ(one.result.losses, other.result.losses);
     expect_same_state(one, other);
   }
+}
+
+/// What no step writes may be anything, infinite too.
+TEST(ExchangedTables, ShowNoRangesOfWhatIsNotUsed) {
+  Config config = exchanged_config();
+  config.output.numerics = true;
+  const RunResult result = train_exchanged(config, 2).result;
+  ASSERT_TRUE(result.numerics.has_value());
+  EXPECT_TRUE(result.numerics->not_finite.empty());
+  std::set<std::string> ops;
+  for (const ValueRange& range : result.numerics->ranges) ops.insert(range.op);
+  EXPECT_TRUE(ops.contains("embedding_bag"));
+  for (const char* op : {"exchange_rows", "unique_gradient", "exchange_gradient"}) EXPECT_FALSE(ops.contains(op)) << op;
 }
 
 TEST(ExchangedTables, MayBeFrozen) {
