@@ -42,6 +42,9 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       best_(config.output.keep_best, config.train.patience,
             std::filesystem::path(config.output.dir) / run_files::best) {
   require_rows_can_grow(model, backend.memory());
+  if (config.model.dynamic_table && ranks_.several()) {  // as many as a launcher started, whatever dist.ranks says
+    fail_usage("model.dynamic_table: expected 1 rank, got {}", ranks_.world_size());
+  }
 }
 
 void Trainer::check_memory(std::int64_t workspace_bytes) const {

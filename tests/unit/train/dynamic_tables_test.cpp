@@ -1,7 +1,7 @@
 // model.dynamic_table: each category has a row of its own.
 #include "core/base/row_index.h"
 #include "core/passes/optimizer.h"
-#include "tests/unit/train/small_training.h"
+#include "tests/unit/train/data_parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -202,6 +202,8 @@ TEST(DynamicTables, AverageTheKnownKeysOfABag) {
   EXPECT_GT(get_value(result.evaluations.back(), "auc"), 0.7);
   EXPECT_GT(result.table->unadmitted, 0);
 }
+
+TEST(DynamicTables, AreRefusedOnSeveralRanks) { EXPECT_THROW(train_on_ranks(dynamic_config(), 2), Error); }
 
 TEST(DynamicTables, AreWholeInWeightsFiles) {
   Config config = dynamic_config();
