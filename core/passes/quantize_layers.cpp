@@ -13,9 +13,9 @@
 namespace ptrain {
 namespace {
 
-constexpr std::size_t data = 0, weights = 1, bias = 2;  // inputs of both kinds of layer
-static_assert(Conv2d::x == data && Conv2d::w == weights && Conv2d::bias == bias);
-static_assert(Linear::x == data && Linear::w == weights && Linear::bias == bias);
+constexpr std::size_t data_input = 0, weights_input = 1, bias_input = 2;  // inputs of both kinds of layer
+static_assert(Conv2d::x == data_input && Conv2d::w == weights_input && Conv2d::bias == bias_input);
+static_assert(Linear::x == data_input && Linear::w == weights_input && Linear::bias == bias_input);
 
 ValueId find_residual(const Node& node) {
   return node.op->type() == "conv2d" && node.inputs.size() > Conv2d::residual ? node.inputs[Conv2d::residual]
@@ -66,7 +66,7 @@ class LayerQuantizer {
     std::vector<bool> wanted(graph_.values().size(), false);
     for (auto node = graph_.nodes().rbegin(); node != graph_.nodes().rend(); ++node) {
       if (is_layer(*node)) {
-        wanted[index(node->inputs[data])] = true;
+        wanted[index(node->inputs[data_input])] = true;
         if (const ValueId residual = find_residual(*node); residual != no_value) wanted[index(residual)] = true;
       } else if (node->op->type() == "max_pool2d" && wanted[index(node->outputs[0])]) {
         wanted[index(node->inputs[0])] = true;
@@ -107,14 +107,14 @@ class LayerQuantizer {
   }
 
   void emit_layer(const Node& node) {
-    const ValueId x = node.inputs[data], residual = find_residual(node), y = node.outputs[0];
+    const ValueId x = node.inputs[data_input], residual = find_residual(node), y = node.outputs[0];
     std::optional<QuantizedFormat> format;
     if (wanted_[index(y)] || residual != no_value) format = find_format(y);
     std::vector<ValueId> inputs{as_int8(x)};
-    const Value& w = graph_.value(node.inputs[weights]);
+    const Value& w = graph_.value(node.inputs[weights_input]);
     inputs.push_back(parameter(quantized_name(w.name), {DType::s8, w.desc.shape}));
     inputs.push_back(parameter(weight_scale_name(w.name), {DType::f32, Shape{w.desc.shape[0]}}));
-    inputs.push_back(node.inputs.size() > bias ? rewriter_.mapped(node.inputs[bias]) : no_value);
+    inputs.push_back(node.inputs.size() > bias_input ? rewriter_.mapped(node.inputs[bias_input]) : no_value);
     if (residual != no_value) inputs.push_back(as_int8(residual));
     const ValueId made = add(node.name, make_op(node, format), std::move(inputs));
     if (format) {
@@ -131,7 +131,7 @@ class LayerQuantizer {
   }
 
   OpPtr make_op(const Node& node, const std::optional<QuantizedFormat>& y) const {
-    const QuantizedFormat& x = find_format(node.inputs[data]);
+    const QuantizedFormat& x = find_format(node.inputs[data_input]);
     if (node.op->type() == "linear") {
       const Activation activation = static_cast<const Linear&>(*node.op).attrs().activation;
       return std::make_shared<QuantizedLinear>(QuantizedLinearAttributes{activation, x, y});
@@ -154,7 +154,7 @@ class LayerQuantizer {
 bool has_int8_form(const Graph& graph, const Node& node) {
   const bool linear = node.op->type() == "linear" && !static_cast<const Linear&>(*node.op).attrs().save_pre;
   if (!linear && node.op->type() != "conv2d") return false;
-  return graph.value(node.inputs[weights]).storage == Storage::parameter;
+  return graph.value(node.inputs[weights_input]).storage == Storage::parameter;
 }
 
 ValueId format_owner(const Graph& graph, ValueId id) {
@@ -170,7 +170,7 @@ std::set<std::string> values_to_calibrate(const Graph& graph, const std::set<std
   const auto add = [&](ValueId id) { names.insert(graph.value(format_owner(graph, id)).name); };
   for (const Node& node : graph.nodes()) {
     if (!layers.contains(node.name)) continue;
-    add(node.inputs[data]);
+    add(node.inputs[data_input]);
     if (find_residual(node) == no_value) continue;
     add(find_residual(node));
     add(node.outputs[0]);

@@ -51,8 +51,8 @@ class StnetBuilder final : public ResNetBody {
   ValueId convolve(const std::string& name, ValueId x, ConvSpec spec) {
     spec.bias = ConvBias::zero;
     spec.width = 1;
-    const auto fan_in = static_cast<float>(channels(x) / spec.groups * spec.kernel);
-    spec.deviation = std::sqrt(2.0f / fan_in);
+    const std::int64_t fan_in = channels(x) / spec.groups * spec.kernel;
+    spec.deviation = std::sqrt(2.0f / static_cast<float>(fan_in));
     spec.padding = 0;
     return convolution(name, spec.kernel > 1 ? pad_segments(name + ".pad", x, spec.kernel / 2) : x, spec);
   }
