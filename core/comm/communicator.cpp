@@ -158,7 +158,7 @@ void Communicator::start_all_gather(void* data, std::int64_t count, DType dtype)
   enqueue({Exchange::Kind::all_gather, data, count, dtype});
 }
 
-void Communicator::start_all_to_all(AllToAll exchange) {
+void Communicator::start_all_to_all(AllToAll&& exchange) {
   enqueue({.kind = Exchange::Kind::all_to_all, .parts = std::move(exchange)});
 }
 

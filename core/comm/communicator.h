@@ -51,7 +51,7 @@ class Communicator final : public HostCollectives {
   void start_all_reduce(void* data, std::int64_t count, DType dtype, float factor) override;
   void start_reduce_scatter(void* data, std::int64_t count, DType dtype, float factor) override;
   void start_all_gather(void* data, std::int64_t count, DType dtype) override;
-  void start_all_to_all(AllToAll exchange) override;
+  void start_all_to_all(AllToAll&& exchange) override;
   void wait_all_reduces() override;
   void note_progress() override { activity_.progress.fetch_add(1, std::memory_order_relaxed); }
 

@@ -163,8 +163,12 @@ class ThreadTransport final : public Transport {
   /// Only after every rank has left the others' buffers: the caller may then free its own.
   void throw_if_failed(std::unique_lock<std::mutex>& lock) const {
     if (!group_->failure) return;
-    group_->met.wait(lock, [this] { return group_->readers == 0; });
+    wait_for_readers(lock);
     throw *group_->failure;
+  }
+
+  void wait_for_readers(std::unique_lock<std::mutex>& lock) const {
+    group_->met.wait(lock, [this] { return group_->readers == 0; });
   }
 
   void fail_rank(int rank, const std::string& what) {
@@ -186,9 +190,12 @@ class ThreadTransport final : public Transport {
   }
 
   [[noreturn]] void report_other_calls() {
-    const std::lock_guard lock(group_->mutex);
+    constexpr const char* what = "internal error: the ranks make different collective calls";
+    std::unique_lock lock(group_->mutex);
     leave_buffers();
-    throw std::logic_error("internal error: the ranks make different collective calls");
+    set_failure(rank_, fmt::format("failed: {}", what));
+    wait_for_readers(lock);
+    throw std::logic_error(what);
   }
 
   /// The caller holds the mutex.

@@ -38,7 +38,7 @@ class Collectives {
   /// Copies every rank's slice of the buffer to all ranks; the rest is as for all-reduces.
   virtual void start_all_gather(void* data, std::int64_t count, DType dtype) = 0;
   /// Exchanges host memory; returns at once like start_all_reduce. All ranks start it in the same order as the rest.
-  virtual void start_all_to_all(AllToAll /*exchange*/) {
+  virtual void start_all_to_all(AllToAll&& /*exchange*/) {
     throw std::logic_error("internal error: these collectives have no all-to-all");
   }
   /// Makes later work (of the calling thread or the device's stream) wait for everything that was started.

@@ -111,7 +111,7 @@ class RankCollectives final : public Collectives {
   void start_all_reduce(void*, std::int64_t, DType, float) override { FAIL(); }
   void start_reduce_scatter(void*, std::int64_t, DType, float) override { FAIL(); }
   void start_all_gather(void*, std::int64_t, DType) override { FAIL(); }
-  void start_all_to_all(AllToAll exchange) override {
+  void start_all_to_all(AllToAll&& exchange) override {
     ++rounds;
     const auto own = static_cast<std::size_t>(rank_);
     group_.exchanges[own] = &exchange;
