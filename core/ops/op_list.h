@@ -137,10 +137,11 @@
   OP(block_linear)            \
   OP(block_linear_grad_input) \
   OP(dequantize)              \
+  OP(exchange_counts)         \
   OP(exchange_gradient)       \
-  OP(exchange_gradient_wait)  \
   OP(exchange_ids)            \
   OP(exchange_rows)           \
+  OP(exchange_wait)           \
   OP(find_rows)               \
   OP(local_rows)              \
   OP(merge_rows)              \

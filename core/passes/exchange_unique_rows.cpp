@@ -55,8 +55,29 @@ class UniqueRowExchange {
         rewriter_.copy(node);
       }
     }
-    if (waited_.empty()) return;
-    to().add_node("exchange_rows.wait", std::make_shared<ExchangeGradientWait>(), waited_, Pass::backward);
+    if (!waited_.empty()) wait("exchange_gradients", waited_, Pass::backward);
+  }
+
+  /// Waits for exchanges of these values.
+  void wait(const std::string& name, std::vector<ValueId> values, Pass phase) {
+    to().add_node(name + ".wait", std::make_shared<ExchangeWait>(), std::move(values), phase);
+  }
+
+  /// Adds an op that starts an exchange. Returns the outputs, and appends them and the inputs to `waited`.
+  std::vector<ValueId> start(const std::string& name, OpPtr op, const std::vector<ValueId>& inputs, Pass phase,
+                             std::vector<ValueId>& waited) {
+    std::vector<ValueId> outputs = to().add_node(name, std::move(op), inputs, phase);
+    waited.insert(waited.end(), inputs.begin(), inputs.end());
+    waited.insert(waited.end(), outputs.begin(), outputs.end());
+    return outputs;
+  }
+
+  std::vector<ValueId> start_and_wait(const std::string& name, OpPtr op, const std::vector<ValueId>& inputs,
+                                      Pass phase) {
+    std::vector<ValueId> waited;
+    std::vector<ValueId> outputs = start(name, std::move(op), inputs, phase, waited);
+    wait(name, std::move(waited), phase);
+    return outputs;
   }
 
   /// Of a look-up's ids in a table.
@@ -72,9 +93,11 @@ class UniqueRowExchange {
     exchanged.inverse = unique[UniqueIds::inverse];
     exchanged.unique = unique[UniqueIds::unique];
     exchanged.counts = unique[UniqueIds::counts];
+    const ValueId heard = start_and_wait(name + ".counts", std::make_shared<ExchangeCounts>(exchanged.sizes),
+                                         {exchanged.counts}, phase)[ExchangeCounts::heard];
     const std::vector<ValueId> received =
-        to().add_node(name + ".exchange", std::make_shared<ExchangeIds>(exchanged.sizes),
-                      {exchanged.unique, exchanged.counts}, phase);
+        start_and_wait(name + ".exchange", std::make_shared<ExchangeIds>(exchanged.sizes),
+                       {exchanged.unique, exchanged.counts, heard}, phase);
     exchanged.received = received[ExchangeIds::received];
     exchanged.received_counts = received[ExchangeIds::received_counts];
     return exchanged;
@@ -84,8 +107,8 @@ class UniqueRowExchange {
     const ValueId table = node.inputs[Embedding::table];
     const Ids& ids = exchange_ids(node.inputs[Embedding::ids], table, node.phase);
     const std::vector<ValueId> exchanged =
-        to().add_node(node.name + ".rows", std::make_shared<ExchangeRows>(ids.sizes),
-                      {rewriter_.mapped(table), ids.counts, ids.received, ids.received_counts}, node.phase);
+        start_and_wait(node.name + ".rows", std::make_shared<ExchangeRows>(ids.sizes),
+                       {rewriter_.mapped(table), ids.counts, ids.received, ids.received_counts}, node.phase);
     rewriter_.copy(node, {ids.inverse, exchanged[ExchangeRows::rows]});
   }
 
@@ -105,11 +128,9 @@ class UniqueRowExchange {
     const auto own = std::make_shared<UniqueGradient>(1.0f / static_cast<float>(options_.world_size));  // of the mean
     const ValueId dy = rewriter_.mapped(node.inputs[SparseGradient::dy]);
     const ValueId sums = to().add(node.name, own, {ids.inverse, ids.counts, dy}, Pass::backward);
-    const std::vector<ValueId> inputs{sums, ids.counts, ids.received_counts, ids.numbers, ids.used};
     const std::vector<ValueId> outputs =
-        to().add_node(node.name + ".exchange", std::make_shared<ExchangeGradient>(ids.sizes), inputs, Pass::backward);
-    waited_.insert(waited_.end(), inputs.begin(), inputs.end());
-    waited_.insert(waited_.end(), outputs.begin(), outputs.end());
+        start(node.name + ".exchange", std::make_shared<ExchangeGradient>(ids.sizes),
+              {sums, ids.counts, ids.received_counts, ids.numbers, ids.used}, Pass::backward, waited_);
     rewriter_.map(node.outputs[SparseGradient::rows], ids.rows);
     rewriter_.map(gradient, outputs[ExchangeGradient::values]);
     used_[outputs[ExchangeGradient::values]] = ids.used;
@@ -121,7 +142,7 @@ class UniqueRowExchange {
   std::map<IdsKey, Ids> ids_;
   std::map<ValueId, ValueId> tables_;  // of the old graph, by their gradients
   std::map<ValueId, ValueId> used_;    // by a gradient of the new graph
-  std::vector<ValueId> waited_;
+  std::vector<ValueId> waited_;        // of the exchanges of gradients
 };
 
 }  // namespace

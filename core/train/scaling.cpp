@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -49,18 +50,17 @@ struct NodeExchange {
   ExchangeKind kind = ExchangeKind::all_reduce;
 };
 
-/// What a node exchanges, one after the other.
-std::vector<NodeExchange> find_exchanges(const Graph& graph, const Node& node) {
+/// What a node exchanges; none if it starts no exchange.
+std::optional<NodeExchange> find_exchange(const Graph& graph, const Node& node) {
   const std::string_view type = node.op->type();
-  if (type == "all_reduce_start") return {{count_bytes(graph, node)}};
-  if (type == "all_gather_start" || type == "reduce_scatter_start") return {{count_bytes(graph, node) / 2}};
-  if (!type.starts_with("exchange_")) return {};
+  if (type == "all_reduce_start") return NodeExchange{count_bytes(graph, node)};
+  if (type == "all_gather_start" || type == "reduce_scatter_start") return NodeExchange{count_bytes(graph, node) / 2};
   const RowExchange* sizes = find_row_exchange(node);
-  if (sizes == nullptr) return {};
-  std::vector<NodeExchange> exchanges;
-  if (type == "exchange_ids") exchanges.push_back({8.0 * sizes->shard.world_size, ExchangeKind::all_to_all});  // counts
-  exchanges.push_back({count_different(*sizes) * count_bytes_of_id(graph, node), ExchangeKind::all_to_all});
-  return exchanges;
+  if (sizes == nullptr || !type.starts_with("exchange_")) return std::nullopt;
+  const bool counts = type == "exchange_counts";
+  const double bytes =
+      counts ? 8.0 * sizes->shard.world_size : count_different(*sizes) * count_bytes_of_id(graph, node);
+  return NodeExchange{bytes, ExchangeKind::all_to_all};
 }
 
 double count_updated_bytes(const Graph& graph) {
@@ -87,10 +87,10 @@ TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, 
   TableTraffic traffic;
   const Graph graph = build_step(model, options, rows);
   for (const Node& node : graph.nodes()) {
-    const std::vector<NodeExchange> exchanges = find_exchanges(graph, node);
-    if (exchanges.empty() || exchanges.back().kind != ExchangeKind::all_to_all) continue;
+    const std::optional<NodeExchange> exchange = find_exchange(graph, node);
     const std::string_view type = node.op->type();
-    const double bytes = exchanges.back().bytes;
+    if (!exchange || exchange->kind != ExchangeKind::all_to_all || type == "exchange_counts") continue;
+    const double bytes = exchange->bytes;
     if (type == "exchange_ids") {
       const RowExchange& sizes = *find_row_exchange(node);
       traffic.ids += static_cast<double>(sizes.ids);
@@ -137,9 +137,9 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
       before += weight(node);
       if (node.phase > Pass::backward && micro + 1 < micro_batches) continue;  // once a step
       const double share = std::min(1.0, before / (total - update));           // of the micro-batch
-      for (const NodeExchange& exchange : find_exchanges(graph, node)) {
-        measured.buckets.push_back({measured.compute_seconds * (micro + share) / micro_batches, exchange.bytes,
-                                    node.phase < Pass::backward, exchange.kind});
+      if (const std::optional<NodeExchange> exchange = find_exchange(graph, node)) {
+        measured.buckets.push_back({measured.compute_seconds * (micro + share) / micro_batches, exchange->bytes,
+                                    node.phase < Pass::backward, exchange->kind});
       }
     }
   }

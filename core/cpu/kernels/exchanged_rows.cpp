@@ -1,5 +1,6 @@
 // The exchanges of a divided table (core/ops/sparse/exchanged_rows.h). Rows travel in rounds of RowExchange::chunk for
-// each pair of ranks; all ranks know how many rounds the largest pair needs.
+// each pair of ranks; all ranks know how many rounds the largest pair needs. Kernels start exchanges and return at
+// once.
 #include "core/ops/sparse/exchanged_rows.h"
 
 #include "core/base/errors.h"
@@ -7,6 +8,7 @@
 #include "core/cpu/cpu_kernels.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -39,19 +41,10 @@ class RankParts {
   std::int64_t chunk_;
 };
 
-/// Rounds of rows that a rank asks others for and that it is asked for.
-struct RowRounds {
-  RankParts asked, received;
-  std::int64_t count;
+/// What a rank tells another: how many ids it asks it for, and the most that it asks anyone for.
+struct Counts {
+  std::int32_t asked, most;
 };
-
-RowRounds find_rounds(const RowExchange& sizes, const void* counts, const void* received_counts) {
-  const int ranks = sizes.shard.world_size;
-  const auto* asked = static_cast<const std::int32_t*>(counts);
-  const auto* received = static_cast<const std::int32_t*>(received_counts);
-  const std::int64_t chunk = sizes.chunk();
-  return {{asked, ranks, chunk}, {received, ranks, chunk}, (received[ranks] + chunk - 1) / chunk};
-}
 
 template <typename T>
 std::span<std::byte> bytes_at(T* items, std::int64_t begin, std::int64_t count) {
@@ -65,19 +58,98 @@ AllToAll make_exchange(int ranks) {
   return exchange;
 }
 
+/// Memory for the rows of a round, by rank: those that this rank asks others for, and those that it is asked for. Its
+/// own are not sent: both are the same.
+struct RoundRows {
+  std::vector<std::span<float>> asked, received;
+};
+
+/// Rounds of rows that a rank asks others for and that it is asked for.
+class RowRounds {
+ public:
+  RowRounds(const RowExchange& sizes, std::int64_t width, const void* counts, const void* received_counts)
+      : RowRounds(sizes, width, static_cast<const std::int32_t*>(counts),
+                  static_cast<const std::int32_t*>(received_counts)) {}
+
+  std::int64_t count() const { return count_; }
+  int ranks() const { return shard_.world_size; }
+  /// The first of a rank's ids of a round among all that this one is asked for.
+  std::int64_t received_begin(int rank, std::int64_t round) const { return received_.begin(rank, round); }
+
+  /// `asked` has room for all rows that this rank asks others for, `scratch` for a chunk of each rank.
+  RoundRows lay_out(std::int64_t round, float* asked, float* scratch) const {
+    RoundRows rows;
+    for (int rank = 0; rank < ranks(); ++rank) {
+      float* const own = asked + asked_.begin(rank, round) * width_;
+      float* const others = scratch + rank * chunk_ * width_;
+      rows.asked.emplace_back(own, asked_.count(rank, round) * width_);
+      rows.received.emplace_back(rank == shard_.rank ? own : others, received_.count(rank, round) * width_);
+    }
+    return rows;
+  }
+
+  AllToAll make_exchange(std::span<const std::span<float>> sent, std::span<const std::span<float>> received) const {
+    AllToAll exchange = cpu::make_exchange(ranks());
+    for (std::size_t rank = 0; rank < sent.size(); ++rank) {
+      if (static_cast<int>(rank) == shard_.rank) continue;
+      exchange.sent[rank] = std::as_bytes(sent[rank]);
+      exchange.received[rank] = std::as_writable_bytes(received[rank]);
+    }
+    return exchange;
+  }
+
+ private:
+  RowRounds(const RowExchange& sizes, std::int64_t width, const std::int32_t* counts,
+            const std::int32_t* received_counts)
+      : shard_(sizes.shard),
+        width_(width),
+        chunk_(sizes.chunk()),
+        asked_(counts, ranks(), chunk_),
+        received_(received_counts, ranks(), chunk_),
+        count_((received_counts[ranks()] + chunk_ - 1) / chunk_) {}
+
+  RowShard shard_;
+  std::int64_t width_, chunk_;
+  RankParts asked_, received_;
+  std::int64_t count_;
+};
+
+class ExchangeCountsKernel final : public Kernel {
+ public:
+  explicit ExchangeCountsKernel(const KernelContext& context)
+      : collectives_(require_collectives(context)), ranks_(context.op_as<ExchangeCounts>().attrs().shard.world_size) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* counts = static_cast<const std::int32_t*>(args.inputs[ExchangeCounts::counts]);
+    auto* heard = static_cast<Counts*>(args.outputs[ExchangeCounts::heard]);
+    auto* told = static_cast<Counts*>(args.outputs[ExchangeCounts::told]);
+    const std::int32_t most = *std::max_element(counts, counts + ranks_);
+    AllToAll exchange = make_exchange(ranks_);
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      told[at] = {counts[rank], most};
+      exchange.sent[at] = bytes_at(told, rank, 1);
+      exchange.received[at] = bytes_at(heard, rank, 1);
+    }
+    collectives_.start_all_to_all(std::move(exchange));
+  }
+
+ private:
+  Collectives& collectives_;
+  int ranks_;
+};
+
 class ExchangeIdsKernel final : public Kernel {
  public:
   explicit ExchangeIdsKernel(const KernelContext& context)
       : collectives_(require_collectives(context)),
         sizes_(context.op_as<ExchangeIds>().attrs()),
-        id_bytes_(static_cast<std::int64_t>(element_size(context.inputs[ExchangeIds::unique].dtype))),
-        told_(static_cast<std::size_t>(sizes_.shard.world_size)),
-        heard_(told_.size()) {}
+        id_bytes_(static_cast<std::int64_t>(element_size(context.inputs[ExchangeIds::unique].dtype))) {}
 
   void run(const KernelArgs& args) override {
     const auto* counts = static_cast<const std::int32_t*>(args.inputs[ExchangeIds::counts]);
     auto* received_counts = static_cast<std::int32_t*>(args.outputs[ExchangeIds::received_counts]);
-    exchange_counts(counts, received_counts);
+    count_received(static_cast<const Counts*>(args.inputs[ExchangeIds::heard]), received_counts);
     const int ranks = sizes_.shard.world_size;
     const RankParts sent(counts, ranks, sizes_.most()), received(received_counts, ranks, sizes_.most());
     auto* ids = static_cast<std::byte*>(args.inputs[ExchangeIds::unique]);
@@ -90,41 +162,24 @@ class ExchangeIdsKernel final : public Kernel {
           bytes_at(received_ids, received.begin(rank) * id_bytes_, received.count(rank) * id_bytes_);
     }
     collectives_.start_all_to_all(std::move(exchange));
-    collectives_.wait_all_reduces();
   }
 
  private:
-  /// What a rank tells another: how many ids it asks it for, and the most that it asks anyone for.
-  struct Counts {
-    std::int32_t asked, most;
-  };
-
-  void exchange_counts(const std::int32_t* counts, std::int32_t* received_counts) {
+  void count_received(const Counts* heard, std::int32_t* received_counts) const {
     const int ranks = sizes_.shard.world_size;
-    const std::int32_t most = *std::max_element(counts, counts + ranks);
-    AllToAll exchange = make_exchange(ranks);
-    for (int rank = 0; rank < ranks; ++rank) {
-      const auto at = static_cast<std::size_t>(rank);
-      told_[at] = {counts[rank], most};
-      exchange.sent[at] = bytes_at(told_.data(), rank, 1);
-      exchange.received[at] = bytes_at(heard_.data(), rank, 1);
-    }
-    collectives_.start_all_to_all(std::move(exchange));
-    collectives_.wait_all_reduces();
     received_counts[ranks] = 0;
     for (int rank = 0; rank < ranks; ++rank) {
-      const Counts& heard = heard_[static_cast<std::size_t>(rank)];
-      received_counts[rank] = heard.asked;
-      received_counts[ranks] = std::max(received_counts[ranks], heard.most);
+      received_counts[rank] = heard[rank].asked;
+      received_counts[ranks] = std::max(received_counts[ranks], heard[rank].most);
     }
   }
 
   Collectives& collectives_;
   RowExchange sizes_;
   std::int64_t id_bytes_;
-  std::vector<Counts> told_, heard_;
 };
 
+/// All rounds are started at once. When a round has come, the exchanges' thread looks up the next one's rows.
 template <typename Id>
 class ExchangeRowsKernel final : public Kernel {
  public:
@@ -134,37 +189,39 @@ class ExchangeRowsKernel final : public Kernel {
         width_(context.outputs[ExchangeRows::rows].shape[1]) {}
 
   void run(const KernelArgs& args) override {
-    const RowRounds rounds =
-        find_rounds(sizes_, args.inputs[ExchangeRows::counts], args.inputs[ExchangeRows::received_counts]);
+    const RowRounds rounds(sizes_, width_, args.inputs[ExchangeRows::counts],
+                           args.inputs[ExchangeRows::received_counts]);
     const auto* ids = static_cast<const Id*>(args.inputs[ExchangeRows::received]);
     const auto* table = static_cast<const float*>(args.inputs[ExchangeRows::table]);
     auto* rows = static_cast<float*>(args.outputs[ExchangeRows::rows]);
     auto* sent = static_cast<float*>(args.outputs[ExchangeRows::sent]);
-    for (std::int64_t round = 0; round < rounds.count; ++round) {
-      AllToAll exchange = make_exchange(sizes_.shard.world_size);
-      for (int rank = 0; rank < sizes_.shard.world_size; ++rank) {
-        const auto at = static_cast<std::size_t>(rank);
-        const std::int64_t asked = rounds.asked.count(rank, round), found = rounds.received.count(rank, round);
-        float* const to = rows + rounds.asked.begin(rank, round) * width_;
-        const bool own = rank == sizes_.shard.rank;
-        float* const from = own ? to : sent + rank * sizes_.chunk() * width_;
-        look_up(table, ids + rounds.received.begin(rank, round), found, from);
-        if (own) continue;
-        exchange.sent[at] = bytes_at(from, 0, found * width_);
-        exchange.received[at] = bytes_at(to, 0, asked * width_);
+    for (std::int64_t round = 0; round < rounds.count(); ++round) {
+      const RoundRows of_round = rounds.lay_out(round, rows, sent);
+      if (round == 0) look_up(table, ids, rounds, round, of_round, 256);
+      AllToAll exchange = rounds.make_exchange(of_round.received, of_round.asked);
+      if (round + 1 < rounds.count()) {
+        constexpr std::int64_t alone = std::numeric_limits<std::int64_t>::max();
+        exchange.then = [=, this] {
+          look_up(table, ids, rounds, round + 1, rounds.lay_out(round + 1, rows, sent), alone);
+        };
       }
       collectives_.start_all_to_all(std::move(exchange));
-      collectives_.wait_all_reduces();
     }
   }
 
  private:
-  void look_up(const float* table, const Id* ids, std::int64_t count, float* rows) const {
-    parallel_for(count, 256, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        std::copy_n(table + sizes_.shard.local(ids[i]) * width_, width_, rows + i * width_);
-      }
-    });
+  /// On several threads where each has so many rows.
+  void look_up(const float* table, const Id* ids, const RowRounds& rounds, std::int64_t round,
+               const RoundRows& of_round, std::int64_t grain) const {
+    for (int rank = 0; rank < rounds.ranks(); ++rank) {
+      const std::span<float> rows = of_round.received[static_cast<std::size_t>(rank)];
+      const Id* of_rank = ids + rounds.received_begin(rank, round);
+      parallel_for(std::ssize(rows) / width_, grain, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          std::copy_n(table + sizes_.shard.local(of_rank[i]) * width_, width_, rows.data() + i * width_);
+        }
+      });
+    }
   }
 
   Collectives& collectives_;
@@ -180,42 +237,32 @@ class ExchangeGradientKernel final : public Kernel {
         width_(context.outputs[ExchangeGradient::values].shape[1]) {}
 
   void run(const KernelArgs& args) override {
-    const RowRounds rounds =
-        find_rounds(sizes_, args.inputs[ExchangeGradient::counts], args.inputs[ExchangeGradient::received_counts]);
+    const RowRounds rounds(sizes_, width_, args.inputs[ExchangeGradient::counts],
+                           args.inputs[ExchangeGradient::received_counts]);
     auto* gradient = static_cast<float*>(args.inputs[ExchangeGradient::gradient]);
     auto* arrived = static_cast<float*>(args.outputs[ExchangeGradient::arrived]);
     const auto* numbers = static_cast<const std::int32_t*>(args.inputs[ExchangeGradient::numbers]);
     auto* values = static_cast<float*>(args.outputs[ExchangeGradient::values]);
     const std::int64_t used = *static_cast<const std::int32_t*>(args.inputs[ExchangeGradient::used]);
     std::fill_n(values, used * width_, 0.0f);
-    for (std::int64_t round = 0; round < rounds.count; ++round) {
-      AllToAll exchange = make_exchange(sizes_.shard.world_size);
-      std::vector<const float*> sources;
-      for (int rank = 0; rank < sizes_.shard.world_size; ++rank) {
-        const auto at = static_cast<std::size_t>(rank);
-        float* const from = gradient + rounds.asked.begin(rank, round) * width_;
-        const bool own = rank == sizes_.shard.rank;
-        float* const to = own ? from : arrived + rank * sizes_.chunk() * width_;
-        sources.push_back(to);
-        if (own) continue;
-        exchange.sent[at] = bytes_at(from, 0, rounds.asked.count(rank, round) * width_);
-        exchange.received[at] = bytes_at(to, 0, rounds.received.count(rank, round) * width_);
-      }
-      exchange.then = [=, this, sources = std::move(sources)] { add(rounds, round, sources, numbers, values); };
+    for (std::int64_t round = 0; round < rounds.count(); ++round) {
+      RoundRows of_round = rounds.lay_out(round, gradient, arrived);
+      AllToAll exchange = rounds.make_exchange(of_round.asked, of_round.received);
+      exchange.then = [=, this, of_round = std::move(of_round)] { add(rounds, round, of_round, numbers, values); };
       collectives_.start_all_to_all(std::move(exchange));
     }
   }
 
  private:
   /// Adds up what the ranks have sent in a round.
-  void add(const RowRounds& rounds, std::int64_t round, const std::vector<const float*>& sources,
-           const std::int32_t* numbers, float* values) const {
-    for (int rank = 0; rank < sizes_.shard.world_size; ++rank) {
-      const float* from = sources[static_cast<std::size_t>(rank)];
-      const std::int32_t* places = numbers + rounds.received.begin(rank, round);
-      for (std::int64_t i = 0; i < rounds.received.count(rank, round); ++i) {
+  void add(const RowRounds& rounds, std::int64_t round, const RoundRows& of_round, const std::int32_t* numbers,
+           float* values) const {
+    for (int rank = 0; rank < rounds.ranks(); ++rank) {
+      const std::span<const float> from = of_round.received[static_cast<std::size_t>(rank)];
+      const std::int32_t* places = numbers + rounds.received_begin(rank, round);
+      for (std::int64_t i = 0; i < std::ssize(from) / width_; ++i) {
         float* sum = values + places[i] * width_;
-        for (std::int64_t c = 0; c < width_; ++c) sum[c] += from[i * width_ + c];
+        for (std::int64_t c = 0; c < width_; ++c) sum[c] += from[static_cast<std::size_t>(i * width_ + c)];
       }
     }
   }
@@ -225,9 +272,9 @@ class ExchangeGradientKernel final : public Kernel {
   std::int64_t width_;
 };
 
-class ExchangeGradientWaitKernel final : public Kernel {
+class ExchangeWaitKernel final : public Kernel {
  public:
-  explicit ExchangeGradientWaitKernel(Collectives& collectives) : collectives_(collectives) {}
+  explicit ExchangeWaitKernel(Collectives& collectives) : collectives_(collectives) {}
   void run(const KernelArgs&) override { collectives_.wait_all_reduces(); }
 
  private:
@@ -235,6 +282,10 @@ class ExchangeGradientWaitKernel final : public Kernel {
 };
 
 }  // namespace
+
+std::unique_ptr<Kernel> make_exchange_counts(const KernelContext& context) {
+  return std::make_unique<ExchangeCountsKernel>(context);
+}
 
 std::unique_ptr<Kernel> make_exchange_ids(const KernelContext& context) {
   return std::make_unique<ExchangeIdsKernel>(context);
@@ -250,8 +301,8 @@ std::unique_ptr<Kernel> make_exchange_gradient(const KernelContext& context) {
   return std::make_unique<ExchangeGradientKernel>(context);
 }
 
-std::unique_ptr<Kernel> make_exchange_gradient_wait(const KernelContext& context) {
-  return std::make_unique<ExchangeGradientWaitKernel>(require_collectives(context));
+std::unique_ptr<Kernel> make_exchange_wait(const KernelContext& context) {
+  return std::make_unique<ExchangeWaitKernel>(require_collectives(context));
 }
 
 }  // namespace ptrain::cpu

@@ -16,6 +16,8 @@ void require_counts(const TensorDesc& counts, const RowExchange& sizes) {
   require_desc(counts, count_desc(sizes.shard.world_size), "counts");
 }
 
+TensorDesc heard_desc(const RowExchange& sizes) { return {DType::i32, Shape{sizes.shard.world_size, 2}}; }
+
 void require_received_counts(const TensorDesc& counts, const RowExchange& sizes) {
   require_desc(counts, count_desc(sizes.shard.world_size + 1), "received_counts");
 }
@@ -41,11 +43,18 @@ std::string RowExchangeOp::attributes() const {
                      attributes_.ids, attributes_.rows);
 }
 
+std::vector<TensorDesc> ExchangeCounts::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 1, 1);
+  require_counts(inputs[counts], attributes_);
+  return {heard_desc(attributes_), heard_desc(attributes_)};
+}
+
 std::vector<TensorDesc> ExchangeIds::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 2, 2);
+  require_count(inputs, 3, 3);
   require_ids(inputs[unique]);
   require_shape(inputs[unique], Shape{attributes_.ids}, "unique");
   require_counts(inputs[counts], attributes_);
+  require_desc(inputs[heard], heard_desc(attributes_), "heard");
   return {{inputs[unique].dtype, Shape{attributes_.received()}}, count_desc(attributes_.shard.world_size + 1)};
 }
 

@@ -51,12 +51,24 @@ class RowExchangeOp : public OpWith<RowExchange> {
   AmpClass amp_class() const override { return AmpClass::keep; }
 };
 
-/// Sends every rank the ids of its rows.  inputs: unique, counts of UniqueIds.  outputs: received, as unique,
-/// [RowExchange::received]: what this rank is asked for, by rank; received_counts i32 [ranks + 1]: by rank, then the
-/// most that any rank asks another for.
+/// Starts to tell every rank how many ids it is asked for.  inputs: counts of UniqueIds.  outputs: heard i32 [ranks,
+/// 2], from each rank: how many ids it asks this one for, and the most that it asks any; told, as heard, scratch.
+class ExchangeCounts final : public RowExchangeOp {
+ public:
+  enum Input { counts };
+  enum Output { heard, told };
+  using RowExchangeOp::RowExchangeOp;
+
+  std::string_view type() const override { return "exchange_counts"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+};
+
+/// Starts to send every rank the ids of its rows.  inputs: unique, counts of UniqueIds; heard of ExchangeCounts.
+/// outputs: received, as unique, [RowExchange::received]: what this rank is asked for, by rank; received_counts i32
+/// [ranks + 1], which is there at once: by rank, then the most that any rank asks another for.
 class ExchangeIds final : public RowExchangeOp {
  public:
-  enum Input { unique, counts };
+  enum Input { unique, counts, heard };
   enum Output { received, received_counts };
   using RowExchangeOp::RowExchangeOp;
 
@@ -64,9 +76,9 @@ class ExchangeIds final : public RowExchangeOp {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
 };
 
-/// Sends every rank the rows that it has asked for.  inputs: table f32 [RowExchange::rows, H], this rank's rows; counts
-/// of UniqueIds; received, received_counts of ExchangeIds.  outputs: rows f32 [n, H] of the ids in UniqueIds::unique;
-/// sent f32 [ranks * RowExchange::chunk, H], scratch.
+/// Starts to send every rank the rows that it has asked for.  inputs: table f32 [RowExchange::rows, H], this rank's
+/// rows; counts of UniqueIds; received, received_counts of ExchangeIds.  outputs: rows f32 [n, H] of the ids in
+/// UniqueIds::unique; sent f32 [ranks * RowExchange::chunk, H], scratch.
 class ExchangeRows final : public RowExchangeOp {
  public:
   enum Input { table, counts, received, received_counts };
@@ -109,10 +121,9 @@ class UniqueGradient final : public Op {
   float factor_;
 };
 
-/// Starts to send every rank the gradients of its rows; ExchangeGradientWait ends it.  inputs: gradient of
-/// UniqueGradient; counts; received_counts; numbers, used of MergeRows.  outputs: values f32 [RowExchange::merged, H],
-/// for each of MergeRows::rows the sum over the ranks, in their order (chunk by chunk); arrived f32
-/// [ranks * RowExchange::chunk, H], scratch.
+/// Starts to send every rank the gradients of its rows.  inputs: gradient of UniqueGradient; counts; received_counts;
+/// numbers, used of MergeRows.  outputs: values f32 [RowExchange::merged, H], for each of MergeRows::rows the sum over
+/// the ranks, in their order (chunk by chunk); arrived f32 [ranks * RowExchange::chunk, H], scratch.
 class ExchangeGradient final : public RowExchangeOp {
  public:
   enum Input { gradient, counts, received_counts, numbers, used };
@@ -123,10 +134,11 @@ class ExchangeGradient final : public RowExchangeOp {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
 };
 
-/// inputs: all inputs and outputs of the exchanges that were started, which live until then. No outputs.
-class ExchangeGradientWait final : public Op {
+/// Ends the exchanges that the ops above have started.  inputs: all that these read and write, which lives until then.
+/// No outputs.
+class ExchangeWait final : public Op {
  public:
-  std::string_view type() const override { return "exchange_gradient_wait"; }
+  std::string_view type() const override { return "exchange_wait"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc>) const override { return {}; }
   AmpClass amp_class() const override { return AmpClass::keep; }
   Cost cost(std::span<const TensorDesc>, std::span<const TensorDesc>) const override { return {}; }

@@ -156,7 +156,8 @@ RankRows exchange_on_rank(RankCollectives::Group& group, int rank, DType dtype, 
 
   const auto unique = run(std::make_shared<UniqueIds>(shard), {get_ids(dtype, ids)});
   const HostTensor& counts = unique[UniqueIds::counts];
-  const auto received = run(std::make_shared<ExchangeIds>(sizes), {unique[UniqueIds::unique], counts});
+  const auto heard = run(std::make_shared<ExchangeCounts>(sizes), {counts}).at(ExchangeCounts::heard);
+  const auto received = run(std::make_shared<ExchangeIds>(sizes), {unique[UniqueIds::unique], counts, heard});
   HostTensor table = random_tensor(DType::f32, Shape{sizes.rows, width}, 1);
   for (std::int64_t i = 0; i < table.desc.count(); ++i) {
     table.values[static_cast<std::size_t>(i)] = table_value(static_cast<double>(shard.global(i / width)), i % width);
@@ -257,7 +258,11 @@ TEST(ExchangedRows, RefuseOtherShapes) {
   const RowExchange sizes{{0, 2}, 4, 5};
   const TensorDesc counts{DType::i32, Shape{2}};
   EXPECT_THROW(UniqueIds(sizes.shard).infer(std::vector<TensorDesc>{{DType::f32, Shape{3}}}), std::invalid_argument);
-  EXPECT_THROW(ExchangeIds(sizes).infer(std::vector<TensorDesc>{{DType::i32, Shape{3}}, counts}),
+  const TensorDesc heard{DType::i32, Shape{2, 2}};
+  EXPECT_THROW(ExchangeCounts(sizes).infer(std::vector<TensorDesc>{{DType::i32, Shape{3}}}), std::invalid_argument);
+  EXPECT_THROW(ExchangeIds(sizes).infer(std::vector<TensorDesc>{{DType::i32, Shape{3}}, counts, heard}),
+               std::invalid_argument);
+  EXPECT_THROW(ExchangeIds(sizes).infer(std::vector<TensorDesc>{{DType::i32, Shape{4}}, counts, counts}),
                std::invalid_argument);
   EXPECT_THROW(
       UniqueGradient(1).infer(std::vector<TensorDesc>{{DType::i32, Shape{4}}, counts, {DType::f32, Shape{3, 5}}}),

@@ -185,11 +185,12 @@ TEST(SparseTables, OfWhichRanksHaveRowsTravelOnce) {
   EXPECT_EQ(graph.desc(graph.find_value("deep.words.weight")), (TensorDesc{DType::f32, Shape{251, embedding}}));
   auto types = node_types(graph);
   EXPECT_EQ(types["unique_ids"], 1) << "both tables have the same ids";
+  EXPECT_EQ(types["exchange_counts"], 1);
   EXPECT_EQ(types["exchange_ids"], 1);
   EXPECT_EQ(types["exchange_rows"], 2);
   EXPECT_EQ(types["merge_rows"], 1);
   EXPECT_EQ(types["exchange_gradient"], 2);
-  EXPECT_EQ(types["exchange_gradient_wait"], 1) << "at the end of backward";
+  EXPECT_EQ(types["exchange_wait"], 5) << "of the gradients once, at the end of backward";
   EXPECT_EQ(types["rows_norm"], 2);
   EXPECT_EQ(types["norm_of_parts"], 1);
   EXPECT_EQ(types["all_gather_start"], 1) << "norms of the tables";
@@ -202,6 +203,32 @@ TEST(SparseTables, OfWhichRanksHaveRowsTravelOnce) {
   const auto evaluation = node_types(build_evaluation_graph(forward(1001), options).graph);
   EXPECT_EQ(evaluation.at("exchange_ids"), 1);
   EXPECT_EQ(evaluation.at("exchange_rows"), 2);
+}
+
+/// Otherwise the memory plan would give their memory to others.
+TEST(SparseTables, KeepWhatExchangesReadAndWriteUntilTheyEnd) {
+  PipelineOptions options = adamw();
+  options.distribution = DistributionOptions{.rank = 1, .world_size = 4};
+  options.distribution->tables = RowShard{1, 4};
+  const Graph graph = trained(1001, options);
+  const auto& nodes = graph.nodes();
+  int exchanges = 0;
+  for (auto start = nodes.begin(); start != nodes.end(); ++start) {
+    const std::string_view type = start->op->type();
+    if (!type.starts_with("exchange_") || type == "exchange_wait") continue;
+    ++exchanges;
+    const auto wait =
+        std::find_if(start, nodes.end(), [](const Node& node) { return node.op->type() == "exchange_wait"; });
+    ASSERT_NE(wait, nodes.end());
+    for (const auto* values : {&start->inputs, &start->outputs}) {
+      for (const ValueId value : *values) {
+        EXPECT_EQ(std::ranges::count(wait->inputs, value) > 0, true) << start->name << ", " << graph.value(value).name;
+      }
+    }
+    if (type == "exchange_gradient") continue;
+    EXPECT_EQ(wait, start + 1) << "what the next nodes read has come";
+  }
+  EXPECT_EQ(exchanges, 6);
 }
 
 TEST(SparseTables, AreReadOnce) {
