@@ -53,7 +53,8 @@ void Communicator::exchange_all() {
       run(next);
       lock.lock();
       queue_.pop_front();
-      if (queue_.empty()) done_.notify_all();
+      ++finished_;
+      done_.notify_all();
     }
   } catch (...) {
     if (lock.owns_lock()) lock.unlock();
@@ -107,7 +108,7 @@ void Communicator::run(const Exchange& exchange) {
       if (exchange.parts.then) exchange.parts.then();
       return;
     case Exchange::Kind::other:
-      return (*exchange.other)();
+      return exchange.other();
   }
 }
 
@@ -128,14 +129,17 @@ void Communicator::count_transfer(Clock::time_point ready, const Exchange& excha
   if (waiting_) times_.exposed_seconds += count_seconds(std::max(ready, waiting_since_), now);
 }
 
-void Communicator::enqueue(Exchange exchange) {
+std::int64_t Communicator::enqueue(Exchange exchange) {
   note_progress();
+  std::int64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
     queue_.push_back(std::move(exchange));
+    number = ++enqueued_;
   }
   work_.notify_one();
+  return number;
 }
 
 int Communicator::local_rank() const {
@@ -166,21 +170,22 @@ void Communicator::wait_all_reduces() {
   std::unique_lock lock(mutex_);
   waiting_ = true;
   waiting_since_ = Clock::now();
-  wait_until_done(lock);
+  wait_until_done(enqueued_, lock);
   times_.waited_seconds += count_seconds(waiting_since_, Clock::now());
 }
 
-void Communicator::wait_until_done(std::unique_lock<std::mutex>& lock) {
-  done_.wait(lock, [this] { return queue_.empty() || failure_; });
+void Communicator::wait_until_done(std::int64_t number, std::unique_lock<std::mutex>& lock) {
+  done_.wait(lock, [&] { return finished_ >= number || failure_; });
   waiting_ = false;
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void Communicator::call(const std::function<void()>& collective) {
-  enqueue({.other = &collective});
+void Communicator::wait_for(std::int64_t started) {
   std::unique_lock lock(mutex_);
-  wait_until_done(lock);
+  wait_until_done(started, lock);
 }
+
+void Communicator::call(std::function<void()> collective) { wait_for(enqueue({.other = std::move(collective)})); }
 
 void Communicator::broadcast(std::span<std::byte> bytes, int root) {
   call([&] { transport_->broadcast(bytes, root); });
@@ -196,8 +201,8 @@ void Communicator::barrier() {
   call([&] { transport_->barrier(); });
 }
 
-void Communicator::all_gather(std::span<const double> mine, std::span<double> all) {
-  call([&] { transport_->all_gather(std::as_bytes(mine), std::as_writable_bytes(all)); });
+std::int64_t Communicator::start_gather(std::span<const double> mine, std::span<double> all) {
+  return enqueue({.other = [=, this] { transport_->all_gather(std::as_bytes(mine), std::as_writable_bytes(all)); }});
 }
 
 std::string Communicator::broadcast_text(const std::string& text, int root) {

@@ -65,7 +65,10 @@ class Communicator final : public HostCollectives {
   void broadcast(std::span<std::byte> bytes, int root) override;
   void barrier() override;
   /// Gathers every rank's values, by rank; the same number on each.
-  void all_gather(std::span<const double> mine, std::span<double> all);
+  void all_gather(std::span<const double> mine, std::span<double> all) { wait_for(start_gather(mine, all)); }
+  /// Starts that; `all` holds the values after wait_for() of what is returned. Until then both must stay.
+  std::int64_t start_gather(std::span<const double> mine, std::span<double> all);
+  void wait_for(std::int64_t started);
   /// Sends the text of `root` to every rank.
   std::string broadcast_text(const std::string& text, int root);
 
@@ -114,8 +117,8 @@ class Communicator final : public HostCollectives {
     void* data = nullptr;
     std::int64_t count = 0;
     DType dtype = DType::f32;
-    float factor = 1;                              // of sums
-    const std::function<void()>* other = nullptr;  // runs instead of them
+    float factor = 1;                  // of sums
+    std::function<void()> other = {};  // runs instead of them
     AllToAll parts = {};
 
     double bytes() const;
@@ -123,9 +126,10 @@ class Communicator final : public HostCollectives {
 
   void exchange_all();
   void run(const Exchange& exchange);
-  void enqueue(Exchange exchange);
-  void wait_until_done(std::unique_lock<std::mutex>& lock);
-  void call(const std::function<void()>& collective);
+  /// Returns the exchange's number.
+  std::int64_t enqueue(Exchange exchange);
+  void wait_until_done(std::int64_t number, std::unique_lock<std::mutex>& lock);
+  void call(std::function<void()> collective);
   void count_transfer(std::chrono::steady_clock::time_point ready, const Exchange& exchange);
   void stop();
 
@@ -142,6 +146,7 @@ class Communicator final : public HostCollectives {
   mutable std::mutex mutex_;  // guards the rest
   std::condition_variable work_, done_;
   std::deque<Exchange> queue_;
+  std::int64_t enqueued_ = 0, finished_ = 0;  // exchanges so far
   std::exception_ptr failure_;
   bool stopping_ = false;
   bool waiting_ = false;

@@ -281,6 +281,7 @@ struct DistConfig {
   bool reproducible = false;  // losses do not depend on the number of ranks
   Sharding shard = Sharding::none;
   TablePlacement tables = TablePlacement::replicated;  // of tables with sparse gradients
+  UpdateTiming updates = UpdateTiming::synchronous;
   std::int64_t timeout_seconds = 30;
 };
 

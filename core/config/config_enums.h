@@ -100,6 +100,14 @@ struct EnumNames<TablePlacement> {
   static constexpr std::array<std::string_view, 2> names{"replicated", "rows"};
 };
 
+/// When the ranks' gradients are applied: at the end of their step, or of the next one, so that they are exchanged in
+/// the meantime.
+enum class UpdateTiming { synchronous, delayed };
+template <>
+struct EnumNames<UpdateTiming> {
+  static constexpr std::array<std::string_view, 2> names{"synchronous", "delayed"};
+};
+
 /// What becomes of the rows of a bag of keys.
 enum class BagMode { sum, mean };
 template <>

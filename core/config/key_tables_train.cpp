@@ -392,6 +392,10 @@ std::vector<Key> run_keys() {
       dist_key("tables", &DistConfig::tables,
                "tables with sparse gradients (networks for clicks). replicated: whole on every rank; rows: each rank "
                "keeps every n-th row, to save memory"),
+      dist_key(
+          "updates", &DistConfig::updates,
+          "synchronous: of all ranks' gradients at the end of their step; delayed: at the end of the next step, so "
+          "that gradients, and the next batch's rows of divided tables, are exchanged while it computes"),
       dist_key("timeout_seconds", &DistConfig::timeout_seconds, "time after which a dead or hung rank ends the run")
           .between(1, 1'000'000),
       output_key("dir", &OutputConfig::dir, "folder for report, metrics and checkpoints"),

@@ -18,10 +18,11 @@ enum class Storage {
 };
 
 /// `recompute` nodes, which repeat forward ones, and `exchange` nodes are placed among the backward ones; micro-batches
-/// whose gradients stay on the rank skip the latter.
-enum class Pass { forward, recompute, backward, exchange, update };
+/// whose gradients stay on the rank skip the latter. `fetch` nodes, which may lie anywhere, get the next batch's rows
+/// of divided tables (core/passes/delay_updates.h).
+enum class Pass { fetch, forward, recompute, backward, exchange, update };
 inline const char* phase_name(Pass phase) {
-  constexpr const char* names[]{"forward", "recompute", "backward", "exchange", "update"};
+  constexpr const char* names[]{"fetch", "forward", "recompute", "backward", "exchange", "update"};
   return names[static_cast<std::size_t>(phase)];
 }
 

@@ -43,6 +43,7 @@ struct DistributionOptions {
   bool whole_masters = true, whole_sums = true;
   /// This rank's rows of tables with sparse gradients; none: each rank has whole tables.
   std::optional<RowShard> tables = {};
+  bool delays_updates = false;  // delay_updates
 };
 
 /// Adds the exchange to a graph from add_optimizer. Unless batch norms are synchronised, their running statistics

@@ -4,6 +4,7 @@
 #include "core/ops/tensor/binary.h"
 #include "core/ops/training/loss_gradient.h"
 #include "core/passes/autodiff.h"
+#include "core/passes/delay_updates.h"
 #include "core/passes/exchange_tables.h"
 #include "core/passes/fuse.h"
 #include "core/passes/fuse_casts.h"
@@ -186,6 +187,10 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   if (options.distribution) {
     result.graph = add_grad_allreduce(result.graph, *options.distribution);
     check("grad_allreduce", result.graph, options);
+    if (options.distribution->delays_updates) {
+      result.graph = delay_updates(result.graph);
+      check("delay_updates", result.graph, options);
+    }
   }
   return result;
 }

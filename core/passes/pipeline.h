@@ -38,6 +38,7 @@ struct PipelineOptions {
   std::optional<QuantizationScheme> quantization;   // for a deployed graph
   /// Called with each pass's name and result, already verified.
   std::function<void(std::string_view, const Graph&)> dump;
+  bool delays_updates() const { return distribution && distribution->delays_updates; }
   BlockFormats block_weights = {};  // of frozen weights, or of a deployed graph's; none: all in full precision
 };
 

@@ -4,9 +4,11 @@
 #include "core/data/image/framing.h"
 #include "core/data/tensor_names.h"
 #include "core/ops/softmax_cross_entropy.h"
+#include "core/passes/delay_updates.h"
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -166,6 +168,16 @@ void feed(Plan& plan, const Batch& batch) {
       if ((packs && is_packed(spec.name)) || !plan.has_input(spec.name)) continue;
       plan.write_input(spec.name, tensor.bytes().data(), tensor.bytes().size());
     }
+  }
+}
+
+void feed_next_inputs(Plan& plan, const Batch& batch) {
+  for (const Value& value : plan.graph().values()) {
+    if (value.storage != Storage::input || !value.name.starts_with(next_input)) continue;
+    const HostTensor* const tensor = batch.find(std::string_view(value.name).substr(std::strlen(next_input)));
+    const std::vector<std::byte> none(tensor == nullptr ? value.desc.bytes() : 0, std::byte{0xff});
+    const std::span<const std::byte> bytes = tensor == nullptr ? std::span(none) : tensor->bytes();
+    plan.write_input(value.name, bytes.data(), bytes.size());
   }
 }
 

@@ -10,6 +10,10 @@ namespace ptrain {
 /// sequence offsets. Images without placements are as large as the frame.
 void feed(Plan& plan, const Batch& batch);
 
+/// Copies the tensors of the batch to the plan's inputs of their names after next_input, of which there must be some;
+/// -1 where the batch has none.
+void feed_next_inputs(Plan& plan, const Batch& batch);
+
 /// The outputs [N, ...] of those names from a plan's last run, real numbers as fp32; waits for it. All rows count.
 /// Written over `before`, the outputs of an earlier run, if they have the same shapes.
 Batch read_outputs(const Plan& plan, const std::vector<std::string>& names, Batch before = {});

@@ -233,6 +233,7 @@ StepOptions step_options(const Config& config, const Model& model, DType automat
   distribution.whole_masters = config.train.ema_decay > 0 || evaluates_otherwise;
   distribution.whole_sums = config.dist.shard != Sharding::gradients;
   if (config.dist.tables == TablePlacement::rows) distribution.tables = RowShard{rank, exchanging_ranks};
+  distribution.delays_updates = config.dist.updates == UpdateTiming::delayed;
   return options;
 }
 

@@ -32,14 +32,19 @@ std::vector<double> Ranks::gathered(std::span<const double> mine) const {
   return all;
 }
 
-std::span<const RankStep> Ranks::share(const RankStep& mine) {
+void Ranks::start_sharing(const RankStep& mine) {
   constexpr std::size_t fields = sizeof(RankStep) / sizeof(double);
   static_assert(sizeof(RankStep) == fields * sizeof(double));
-  RankStep sent = mine;
-  sent.signal = SignalGuard::received();
-  steps_[static_cast<std::size_t>(rank())] = sent;
+  shared_ = mine;
+  shared_.signal = SignalGuard::received();
+  steps_[static_cast<std::size_t>(rank())] = shared_;
+  if (!several()) return;
+  sharing_ = communicator_->start_gather({&shared_.loss, fields}, {&steps_[0].loss, fields * steps_.size()});
+}
+
+std::span<const RankStep> Ranks::finish_sharing() {
   if (!several()) return steps_;
-  communicator_->all_gather({&sent.loss, fields}, {&steps_[0].loss, fields * steps_.size()});
+  communicator_->wait_for(sharing_);
   for (const RankStep& step : steps_) agreed_signal_ = std::max(agreed_signal_, static_cast<int>(step.signal));
   return steps_;
 }
@@ -162,6 +167,9 @@ std::shared_ptr<Collectives> make_gradient_collectives(const DistConfig& dist, B
   }
   if (dist.tables == TablePlacement::rows && !backend.memory().host_reads_device()) {
     fail_usage("dist.tables: expected replicated: rows is supported on device cpu only");
+  }
+  if (dist.updates == UpdateTiming::delayed && !backend.memory().host_reads_device()) {
+    fail_usage("dist.updates: expected synchronous: delayed is supported on device cpu only");
   }
   std::shared_ptr<Collectives> collectives = backend.make_collectives(*communicator);
   if (dist.reproducible && !collectives->adds_in_rank_order()) {

@@ -49,11 +49,13 @@ class Ranks {
   void shard(LoaderOptions& options) const;
   void note(const char* action, std::int64_t step) const;
 
-  /// All ranks' values, by rank, each with the signal that the rank received; valid until the next call.
-  std::span<const RankStep> share(const RankStep& mine);
+  /// Sends this rank's values to all others.
+  void start_sharing(const RankStep& mine);
+  /// All ranks' values, by rank, each with the signal that the rank received; valid until the next start.
+  std::span<const RankStep> finish_sharing();
   /// The signal that ends the run, 0 for none: all ranks act on the same one at the same step.
   int signal() const { return several() ? agreed_signal_ : SignalGuard::received(); }
-  /// Agrees on the signals received since the last share().
+  /// Agrees on the signals received since the last sharing.
   void agree_on_signal() { agreed_signal_ = static_cast<int>(largest(SignalGuard::received())); }
   /// Elementwise sum (in rank order) and maximum over all ranks.
   void add_up(std::span<double> values) const;
@@ -85,7 +87,9 @@ class Ranks {
 
   Communicator* communicator_;
   std::vector<RankStep> steps_;
-  int agreed_signal_ = 0;  // of several ranks
+  RankStep shared_;           // by this rank
+  std::int64_t sharing_ = 0;  // Communicator::start_gather
+  int agreed_signal_ = 0;     // of several ranks
 };
 
 /// The part of the optimizer state that a rank keeps; none: all of it.

@@ -1,6 +1,7 @@
 #include "core/train/step_runner.h"
 
 #include "core/data/tensor_names.h"
+#include "core/passes/delay_updates.h"
 #include "core/passes/optimizer.h"
 #include "core/passes/pipeline.h"
 #include "core/runtime/feeder.h"
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace ptrain {
 namespace {
@@ -24,6 +26,9 @@ void lengthen(double seconds, double percent) {
   }
 }
 
+/// Micro-batches before a step's last one get no rows and wait for no exchange.
+Pass first_pass(Pass last) { return last == Pass::backward ? Pass::forward : Pass::fetch; }
+
 }  // namespace
 
 StepRunner::StepRunner(const TrainConfig& train, const OutputConfig& output, Backend& backend, TrainingPlans& plans,
@@ -34,7 +39,9 @@ StepRunner::StepRunner(const TrainConfig& train, const OutputConfig& output, Bac
       ranks_(ranks),
       counts_(counts),
       schedule_(make_schedule(train, counts)),
-      on_step_(std::move(on_step)) {
+      on_step_(std::move(on_step)),
+      delays_updates_(plans.options().step.passes.delays_updates()),
+      looks_ahead_(looks_ahead(plans.training().largest().graph())) {
   if (output.trace && ranks.is_main()) {
     trace_.emplace(train.measure_after_steps, traced_steps, counts.total_steps);
   }
@@ -52,30 +59,36 @@ StepRunner::StepRunner(const TrainConfig& train, const OutputConfig& output, Bac
 void StepRunner::run(Loader& loader, std::int64_t step) {
   StepInFlight& launched = steps_[static_cast<std::size_t>(step % 2)];
   launch(loader, step, launched);
-  finish();
+  finish_step();
   in_flight_ = &launched;
-  if (!backend_.stream().runs_ahead()) finish();
+  if (backend_.stream().runs_ahead()) return;
+  measure(launched);
+  if (!delays_updates_) finish_step();
 }
 
 void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
   ++launches_;
   launched.traced = trace_ && trace_->wants(step);
-  if (launched.traced) finish();  // the step before, which would overlap with this one
+  if (launched.traced) finish_step();  // the step before, which would overlap with this one
   launched.started = clock_.seconds();
   launched.step = step;
   launched.waited_before = ranks_.waited_seconds();
   launched.mine = {};
+  launched.measured = false;
   launched.weights.clear();
   const std::int64_t micro_batches = counts_.micro_batches(step);
   if (plans_.options().step.passes.weighted_loss) {
     launch_weighted(loader, micro_batches, launched);
+  } else if (looks_ahead_) {
+    launch_with_next(loader, launched);
   } else {
     for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
       const Batch& batch = load(loader, launched);
       const double weight = accumulates() ? loss_divisor(batch, plans_.class_weights()) : 1.0;
-      launch_micro_step(batch, micro + 1 == micro_batches ? Pass::update : Pass::backward, weight, launched);
+      launch_micro_step(batch, micro + 1 == micro_batches ? last_pass() : Pass::backward, weight, launched);
     }
   }
+  has_delayed_ = delays_updates_;
   if (launched.loss_scale != nullptr) launched.loss_scale->start(plans_.variables().at(loss_scale_state).data);
 }
 
@@ -86,9 +99,19 @@ const Batch& StepRunner::load(Loader& loader, StepInFlight& launched) {
   const Batch& batch = mixed(without_padding(loader.next()));
   trace(launched, "waiting for data", begin);
   launched.mine.reader_seconds += watch.seconds();
-  launched.mine.samples += static_cast<double>(batch.count);
   return batch;
 }
+
+void StepRunner::launch_with_next(Loader& loader, StepInFlight& launched) {
+  const std::int64_t next = launched.step + 1;
+  if (!next_) next_ = load(loader, launched);
+  const Batch batch = *std::exchange(next_, std::nullopt);
+  const bool same_loader = next < counts_.total_steps && counts_.find_phase(next) == counts_.find_phase(launched.step);
+  if (same_loader) next_ = load(loader, launched);
+  launch_micro_step(batch, last_pass(), 1.0, launched);
+}
+
+Pass StepRunner::last_pass() { return delays_updates_ && !has_delayed_ ? Pass::exchange : Pass::update; }
 
 void StepRunner::launch_weighted(Loader& loader, std::int64_t micro_batches, StepInFlight& launched) {
   std::vector<Batch> batches;
@@ -102,7 +125,7 @@ void StepRunner::launch_weighted(Loader& loader, std::int64_t micro_batches, Ste
   const auto [sum, count] = all;
   for (std::size_t micro = 0; micro < batches.size(); ++micro) {
     const double weight = sum > 0 ? targets[micro] * count / sum : 1;
-    launch_micro_step(batches[micro], micro + 1 == batches.size() ? Pass::update : Pass::backward, weight, launched);
+    launch_micro_step(batches[micro], micro + 1 == batches.size() ? last_pass() : Pass::backward, weight, launched);
   }
 }
 
@@ -113,6 +136,7 @@ void StepRunner::launch_micro_step(const Batch& batch, Pass last, double batch_w
   const Stopwatch watch;
   ranks_.note("forward and backward", step + 1);
   launched.weights.push_back(batch_weight);
+  mine.samples += static_cast<double>(batch.count);
   PlanSet::Member& member = plan_for(batch, last, mine);
   Plan& plan = member.plan;
   const double fed = clock_.seconds();
@@ -123,6 +147,7 @@ void StepRunner::launch_micro_step(const Batch& batch, Pass last, double batch_w
     plan.write_input(loss_weight, &fed_weight, sizeof fed_weight);
   }
   if (accumulates()) feed_weights(plan, launched.weights, last);
+  if (looks_ahead_) feed_next(plan, batch);
   trace(launched, "feeding the batch", fed);
   run_plan(plan, last, launched);
   launched.losses[static_cast<std::size_t>(micro)]->start(plan.output(loss_output));
@@ -138,11 +163,23 @@ void StepRunner::launch_micro_step(const Batch& batch, Pass last, double batch_w
   mine.compute_seconds += watch.seconds();
 }
 
+void StepRunner::feed_next(Plan& plan, const Batch& batch) {
+  if (fetched_for_ != &plan) {
+    feed_next_inputs(plan, batch);
+    plan.run(Pass::fetch, Pass::fetch);
+  }
+  const PlanSet::Member* const next = next_ ? plans_.training().find(*next_) : nullptr;
+  const bool same_plan = next != nullptr && &next->plan == &plan;
+  feed_next_inputs(plan, same_plan ? *next_ : Batch{});
+  fetched_for_ = same_plan ? &plan : nullptr;
+}
+
 void StepRunner::run_plan(Plan& plan, Pass last, StepInFlight& launched) {
   plan.time_nodes(launched.traced || times_ops(launched.step));
   if (ValueWatch* const watch = plans_.value_watch()) watch->begin_step(launched.step + 1);
   const double begin = clock_.seconds();
-  plan.run(Pass::forward, last);
+  plan.run(first_pass(last), last);
+  last_plan_ = &plan;
   if (!launched.traced) return;
   trace(launched, "forward and backward", begin);
   trace_->add_ops(begin, plan.last_run());
@@ -161,8 +198,8 @@ void StepRunner::trace(const StepInFlight& step, const std::string& what, double
 PlanSet::Member& StepRunner::plan_for(const Batch& batch, Pass last, RankStep& mine) {
   PlanSet& plans = plans_.training();
   PlanSet::Member* const found = plans.find(batch);
-  if (found != nullptr && (plans.size() == 1 || found->plan.steady(Pass::forward, last))) return *found;
-  finish();  // finish the step before first, to time it without the setup
+  if (found != nullptr && (plans.size() == 1 || found->plan.steady(first_pass(last), last))) return *found;
+  finish_step();  // the one before, to time it without the setup
   mine.sets_up = 1;
   return found != nullptr ? *found : plans.for_batch(batch);
 }
@@ -217,29 +254,51 @@ void StepRunner::feed_weights(Plan& plan, std::span<const double> weights, Pass 
   if (!ranks_.several() && !weighted && weights.front() > 0) {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0) / weights.front();
     fed[0] = static_cast<float>(weights.back() / weights.front());
-    if (last == Pass::update) fed[1] = static_cast<float>(static_cast<double>(train_.accumulate_steps) / sum);
+    if (last != Pass::backward) fed[1] = static_cast<float>(static_cast<double>(train_.accumulate_steps) / sum);
   }
   plan.write_input(flat::micro_weights, fed.data(), sizeof fed);
 }
 
 void StepRunner::finish() {
+  finish_step();
+  if (has_delayed_) apply_delayed_update();
+}
+
+void StepRunner::finish_step() {
   if (in_flight_ == nullptr) return;
-  finish(*in_flight_);
+  if (!in_flight_->measured) measure(*in_flight_);
+  report(*in_flight_);
   in_flight_ = nullptr;
 }
 
-void StepRunner::finish(StepInFlight& launched) {
+/// Rows that were got for the next batch are got again: a run that begins here has none.
+void StepRunner::apply_delayed_update() {
+  ranks_.communicator()->wait_all_reduces();
+  last_plan_->run(Pass::update, Pass::update);
+  has_delayed_ = false;
+  fetched_for_ = nullptr;
+}
+
+void StepRunner::measure(StepInFlight& launched) {
   RankStep& mine = launched.mine;
   read_losses(launched);
   // Overlapping steps are timed from one's end to the next one's.
-  const double begin = std::max(launched.started, last_finish_);
+  const double begin = std::max(launched.started, last_measured_);
   if (train_.test_delay_percent > 0) lengthen(clock_.seconds() - begin, train_.test_delay_percent);
-  mine.step_seconds = clock_.seconds() - begin;
-  mine.elapsed_seconds = clock_.seconds();
+  last_measured_ = clock_.seconds();
+  mine.step_seconds = last_measured_ - begin;
+  mine.elapsed_seconds = last_measured_;
   mine.waited_seconds = ranks_.waited_seconds() - launched.waited_before;
-  const std::span<const RankStep> by_rank = ranks_.share(mine);
+  ranks_.start_sharing(mine);
+  launched.measured = true;
+}
+
+void StepRunner::report(StepInFlight& launched) {
+  const std::span<const RankStep> by_rank = ranks_.finish_sharing();
   if (!launched.term_means.empty()) ranks_.add_up(launched.term_means);
+  const double begin = std::max(launched.started, last_finish_);
   last_finish_ = clock_.seconds();
+  if (!delays_updates_) last_measured_ = last_finish_;
 
   read_loss_scale(launched);
   TrainObserver::Step step = shown(launched, by_rank);

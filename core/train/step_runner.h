@@ -38,9 +38,9 @@ class StepRunner {
 
   /// Launches step `step`, counted from 0, on the loader's next batches, and finishes the one before it. An
   /// asynchronous device gets the launches before the host waits for the previous step's loss; the CPU is done when it
-  /// returns.
+  /// returns, but for what the ranks exchange where updates are delayed.
   void run(Loader& loader, std::int64_t step);
-  /// Waits for the step in flight, if there is one.
+  /// Waits for the step in flight, if there is one, and applies a delayed update.
   void finish();
 
   const LossScales& loss_scales() const { return loss_scales_; }
@@ -54,7 +54,7 @@ class StepRunner {
     RankStep mine;
     double waited_before = 0;  // Ranks::waited_seconds
     double started = 0;        // on `clock_`
-    bool traced = false;
+    bool traced = false, measured = false;
     std::vector<double> weights;                    // by micro-batch, see loss_divisor(), or relative to a mean one's
     std::vector<std::unique_ptr<Readback>> losses;  // by micro-batch
     std::vector<std::unique_ptr<Readback>> terms;   // by micro-batch, then by loss if there are several
@@ -65,6 +65,10 @@ class StepRunner {
   void launch(Loader& loader, std::int64_t step, StepInFlight& launched);
   /// The next micro-batch, valid until the next call.
   const Batch& load(Loader& loader, StepInFlight& launched);
+  /// Loads the next step's batch beside this one's, whose rows the step before has got.
+  void launch_with_next(Loader& loader, StepInFlight& launched);
+  /// The last pass of a step; of a first one where updates are delayed, no update.
+  Pass last_pass();
   /// Loads all micro-batches of a step before it launches the first: their weights are by the targets of the whole
   /// step.
   void launch_weighted(Loader& loader, std::int64_t micro_batches, StepInFlight& launched);
@@ -73,6 +77,8 @@ class StepRunner {
   /// the phases up to `last` as all later ones will.
   PlanSet::Member& plan_for(const Batch& batch, Pass last, RankStep& mine);
   void run_plan(Plan& plan, Pass last, StepInFlight& launched);
+  /// Sees to the rows of divided tables that `batch` and the next one read.
+  void feed_next(Plan& plan, const Batch& batch);
   bool times_ops(std::int64_t step) const;
   /// Records an event of a traced step; does nothing for others.
   void trace(const StepInFlight& step, const std::string& what, double begin);
@@ -86,7 +92,12 @@ class StepRunner {
   std::int64_t seed() const { return static_cast<std::int64_t>(plans_.options().loader.seed); }
   bool accumulates() const { return train_.accumulate_steps > 1; }
   void feed_weights(Plan& plan, std::span<const double> weights, Pass last) const;
-  void finish(StepInFlight& launched);
+  /// Finishes the step in flight.
+  void finish_step();
+  /// Takes the step's losses and times, and starts to share them with the other ranks.
+  void measure(StepInFlight& launched);
+  void report(StepInFlight& launched);
+  void apply_delayed_update();
   void read_losses(StepInFlight& launched) const;
   TrainObserver::Step shown(const StepInFlight& launched, std::span<const RankStep> by_rank) const;
   void read_loss_scale(StepInFlight& launched);
@@ -100,13 +111,18 @@ class StepRunner {
   OnStep on_step_;
   std::array<StepInFlight, 2> steps_;  // the one being launched and, on an asynchronous device, the one before it
   StepInFlight* in_flight_ = nullptr;
-  Batch rest_;   // an epoch's last batch without padding
-  Batch mixed_;  // the last mixed batch
+  const bool delays_updates_, looks_ahead_;
+  Plan* last_plan_ = nullptr;    // that ran
+  bool has_delayed_ = false;     // gradients of its step are still to be applied
+  std::optional<Batch> next_;    // the next step's, with divided tables whose updates are delayed
+  Plan* fetched_for_ = nullptr;  // the plan that has the rows of the next batch
+  Batch rest_;                   // an epoch's last batch without padding
+  Batch mixed_;                  // the last mixed batch
   LossScales loss_scales_;
   Stopwatch clock_;
   std::optional<Trace> trace_;
-  double last_finish_ = 0;     // on `clock_`
-  std::int64_t launches_ = 0;  // of steps in this process
+  double last_measured_ = 0, last_finish_ = 0;  // on `clock_`
+  std::int64_t launches_ = 0;                   // of steps in this process
 };
 
 }  // namespace ptrain

@@ -105,7 +105,7 @@ const std::vector<Rule> rules = {
     {{"eval.amp", "eval.batch_size", "eval.max_samples"},
      [](const Config& c) { return c.eval.any(); },
      "eval.every_epochs"},
-    {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.shard", "dist.tables",
+    {{"dist.mode", "dist.bucket_mb", "dist.average", "dist.reproducible", "dist.shard", "dist.tables", "dist.updates",
       "dist.timeout_seconds"},
      [](const Config& c) { return c.dist.ranks > 1; },
      "dist.ranks"},

@@ -103,6 +103,18 @@ void check_dynamic_table(const Config& config, const Rejection& reject) {
   }
 }
 
+/// What a delayed update is not defined for.
+void check_delayed_updates(const Config& config, const Rejection& reject) {
+  const auto refuse = [&](const char* why) { reject("dist.updates", "expected synchronous: {}", why); };
+  if (config.dist.shard != Sharding::none) refuse("dist.shard divides what the update reads");
+  if (config.dist.reproducible) refuse("dist.reproducible has the losses of one rank, whose updates are not delayed");
+  if (config.model.entry.reads != DataKind::table) return;
+  if (config.model.dynamic_table) refuse("model.dynamic_table makes rows when a batch is read");
+  if (config.dist.tables != TablePlacement::rows) {
+    reject("dist.tables", "expected rows with dist.updates delayed: ranks that have whole tables exchange no rows");
+  }
+}
+
 /// Embedding tables are updated by the rows that a batch reads, on one rank.
 void check_tables(const Config& config, const Rejection& reject) {
   if (config.model.entry.reads != DataKind::table) return;
@@ -159,6 +171,7 @@ void check_distribution(const Config& config, const Rejection& reject) {
     reject("dist.shard", "expected none: {} updates whole parameters, of which a rank would keep a part",
            enum_name(optimizer));
   }
+  if (dist.updates == UpdateTiming::delayed) check_delayed_updates(config, reject);
   if (!dist.reproducible) return;
   if (dist.shard == Sharding::gradients) {
     reject("dist.shard", "expected none or optimizer: dist.reproducible sums whole gradients in the data's order");

@@ -1,4 +1,4 @@
-"""Tables whose rows the ranks divide: threads and processes alike, and runs that are killed, in both exchanges.
+"""Tables whose rows the ranks divide: threads and processes alike, and runs that are killed, in all exchanges.
 
 PTRAIN_TABLE_KILLS says how many moments a run is killed at (default 30). What needs mpirun is skipped without it, and in
 builds without MPI.
@@ -27,7 +27,8 @@ dist: {tables: rows, timeout_seconds: 6}
 output: {dir: runs/tiny}
 """
 IN_ORDER = ["-o", "dist.reproducible=true"]
-EXCHANGES = {"all_to_all": [], "in_order": IN_ORDER}
+DELAYED = ["-o", "dist.updates=delayed"]
+EXCHANGES = {"all_to_all": [], "delayed": DELAYED, "in_order": IN_ORDER}
 
 
 class TablesTest(RanksTest):
@@ -83,6 +84,40 @@ between_nodes: {latency_us: 20, bandwidth_gb_s: 1}
         more = {name: ranks[f"{name}_bytes"] - alone[f"{name}_bytes"] for name in ("variable", "activation")}
         self.assertGreater(more["activation"], 0)
         self.assertLess(more["variable"], 0)
+
+
+class DelayedUpdates(TablesTest):
+    def test_hide_the_exchange_in_predictions(self):
+        """0.5 MB of gradients, 8 ms on these links, and the tables' take less than a step of 1 s."""
+        (self.folder / "links.yaml").write_text(Estimates.LINKS)
+        (self.folder / "one.json").write_text(json.dumps({"latency_ms": {"step": {"mean": 1000, "stdev": 0}}}))
+        predicted = {}
+        for name, options in (("synchronous", []), ("delayed", DELAYED)):
+            answer = run("estimate", self.config, "--ranks", "4", "--links", self.folder / "links.yaml", "--measured",
+                         self.folder / "one.json", "--json", *options)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            predicted[name] = json.loads(answer.stdout)[0]
+        self.assertGreater(predicted["synchronous"]["exposed_ms"], 0.9 * predicted["synchronous"]["exchange_ms"])
+        self.assertLess(predicted["delayed"]["exposed_ms"], 0.1 * predicted["synchronous"]["exposed_ms"])
+
+    def test_cost_little_accuracy(self):
+        options = ["-o", "data.synthetic_samples=4000", "-o", "train.steps=400", "-o", "eval.every_steps=400",
+                   "-o", "train.optimizer.lr=0.003"]
+        auc = {}
+        for name, more in (("synchronous", []), ("delayed", DELAYED)):
+            self.train_on(2, name, *options, *more, batch=32)
+            auc[name] = self.report(name)["evaluation"]["metrics"]["auc"]["value"]
+        self.assertGreater(auc["synchronous"], 0.6)
+        self.assertGreater(auc["delayed"], auc["synchronous"] - 0.02)
+
+    def test_are_refused_where_they_are_not_defined(self):
+        for option, expected in (("dist.shard=optimizer", "dist.updates: expected synchronous: dist.shard divides"),
+                                 ("dist.reproducible=true", "dist.updates: expected synchronous: dist.reproducible has"),
+                                 ("dist.tables=replicated", "dist.tables: expected rows with dist.updates delayed")):
+            result = self.on_ranks(2, "refused", *DELAYED, "-o", option)
+            self.assertEqual(result.returncode, 2, option)
+            self.assertIn(expected, result.stderr)
+            self.assertFalse((self.folder / "refused").exists(), option)
 
 
 class Killed(TablesTest):
