@@ -52,8 +52,8 @@ nlohmann::json predict_tables(const TableTraffic& traffic, const MeasuredStep& s
   if (traffic.ids == 0) return nullptr;
   const double to_others = static_cast<double>(ranks - 1) / ranks;
   double seconds = 0;
-  for (const MeasuredStep::Bucket& bucket : step.buckets) {
-    if (bucket.kind == ExchangeKind::all_to_all) seconds += all_to_all_seconds(links, ranks, bucket.bytes);
+  for (const MeasuredStep::Event& event : step.events) {
+    if (event.kind == StepEventKind::all_to_all) seconds += all_to_all_seconds(links, ranks, event.bytes);
   }
   return {{"ids", traffic.ids},
           {"different_ids", traffic.different_ids},

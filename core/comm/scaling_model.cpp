@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 
 namespace ptrain {
@@ -67,35 +69,88 @@ double all_to_all_seconds(const Links& links, int ranks, double bytes) {
 
 namespace {
 
-double exchange_seconds(const Links& links, int ranks, const MeasuredStep::Bucket& bucket) {
-  switch (bucket.kind) {
-    case ExchangeKind::all_reduce:
-      return std::min(all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::ring),
-                      all_reduce_seconds(links, ranks, bucket.bytes, AllReduceAlgorithm::tree));
-    case ExchangeKind::all_to_all:
-      return all_to_all_seconds(links, ranks, bucket.bytes);
+double exchange_seconds(const Links& links, int ranks, const MeasuredStep::Event& event) {
+  switch (event.kind) {
+    case StepEventKind::all_reduce:
+      return std::min(all_reduce_seconds(links, ranks, event.bytes, AllReduceAlgorithm::ring),
+                      all_reduce_seconds(links, ranks, event.bytes, AllReduceAlgorithm::tree));
+    case StepEventKind::all_to_all:
+      return all_to_all_seconds(links, ranks, event.bytes);
+    case StepEventKind::wait:
+      return 0;
   }
-  throw std::logic_error("internal error: unknown exchange");
+  throw std::logic_error("internal error: unknown event");
 }
+
+/// The clocks of ranks that go through steps together.
+class Simulation {
+ public:
+  Simulation(const MeasuredStep& step, const Links& links, int ranks, double stdev)
+      : step_(step), variation_(stdev / step.seconds) {
+    constexpr int most = 4096;
+    clocks_.resize(static_cast<std::size_t>(stdev > 0 ? std::min(ranks, most) : 1));
+    for (const MeasuredStep::Event& event : step.events) seconds_.push_back(exchange_seconds(links, ranks, event));
+  }
+
+  /// Seconds of a step once the steps are alike.
+  double run() {
+    constexpr std::int64_t draws = 2'000'000;
+    const std::int64_t steps = variation_ > 0 ? std::clamp<std::int64_t>(draws / std::ssize(clocks_), 32, 1000) : 4;
+    for (std::int64_t step = 0; step < steps; ++step) run_step();
+    const double begin = mean();
+    for (std::int64_t step = 0; step < steps; ++step) run_step();
+    return (mean() - begin) / static_cast<double>(steps);
+  }
+
+ private:
+  void run_step() {
+    std::vector<double> paces(clocks_.size(), 1.0);
+    if (variation_ > 0) {
+      for (double& pace : paces) pace = std::max(0.0, 1 + variation_ * deviate_(random_));
+    }
+    double at = 0;
+    const auto compute_until = [&](double until) {
+      for (std::size_t rank = 0; rank < clocks_.size(); ++rank) clocks_[rank] += (until - at) * paces[rank];
+      at = until;
+    };
+    for (std::size_t i = 0; i < step_.events.size(); ++i) {
+      compute_until(step_.events[i].at);
+      if (step_.events[i].kind == StepEventKind::wait) {
+        for (double& clock : clocks_) clock = std::max(clock, exchanged_);
+      } else {
+        exchanged_ = std::max(exchanged_, *std::ranges::max_element(clocks_)) + seconds_[i];
+      }
+    }
+    compute_until(step_.seconds);
+  }
+
+  double mean() const {
+    return std::accumulate(clocks_.begin(), clocks_.end(), 0.0) / static_cast<double>(clocks_.size());
+  }
+
+  const MeasuredStep& step_;
+  double variation_;             // of a step, relative to it
+  std::vector<double> seconds_;  // of the events
+  std::vector<double> clocks_;
+  double exchanged_ = 0;  // when all exchanges that were started are done
+  std::mt19937_64 random_{1};
+  std::normal_distribution<double> deviate_;
+};
 
 }  // namespace
 
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks) {
   ScaledStep predicted;
   predicted.ranks = ranks;
-  double free = 0;     // the time at which the links are free
-  double stalled = 0;  // that computing has waited so far
-  for (const MeasuredStep::Bucket& bucket : measured.buckets) {
-    const double seconds = exchange_seconds(links, ranks, bucket);
-    predicted.exchange_seconds += seconds;
-    free = std::max(free, bucket.ready + stalled) + seconds;
-    if (bucket.blocks) stalled = free - bucket.ready;
+  for (const MeasuredStep::Event& event : measured.events) {
+    predicted.exchange_seconds += exchange_seconds(links, ranks, event);
   }
-  predicted.exposed_seconds = std::max(stalled, free - measured.compute_seconds);
-  predicted.imbalance_seconds = measured.stdev_seconds * std::sqrt(2 * std::log(static_cast<double>(ranks)));
-  const double alone = measured.compute_seconds + measured.update_seconds;
-  predicted.step_seconds = alone + predicted.exposed_seconds + predicted.imbalance_seconds;
-  predicted.efficiency = alone / predicted.step_seconds;
+  const double even = Simulation(measured, links, ranks, 0).run();
+  const bool waits = ranks > 1 && measured.stdev_seconds > 0;
+  predicted.step_seconds = waits ? Simulation(measured, links, ranks, measured.stdev_seconds).run() : even;
+  predicted.exposed_seconds = even - measured.seconds;
+  predicted.imbalance_seconds = predicted.step_seconds - even;
+  predicted.efficiency = measured.seconds / predicted.step_seconds;
   return predicted;
 }
 

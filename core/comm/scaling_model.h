@@ -43,34 +43,33 @@ double all_reduce_seconds(const Links& links, int ranks, double bytes, AllReduce
 /// Seconds of one all-to-all in which each rank sends `bytes`, its own part of them included.
 double all_to_all_seconds(const Links& links, int ranks, double bytes);
 
-enum class ExchangeKind { all_reduce, all_to_all };
+/// What happens between the ranks at a moment of a step.
+enum class StepEventKind { all_reduce, all_to_all, wait };
 
 /// A step on one rank.
 struct MeasuredStep {
-  struct Bucket {
-    double ready = 0;  // seconds from the step's start to its last gradient
-    double bytes = 0;
-    bool blocks = false;  // computing waits for it, as for rows of divided tables
-    ExchangeKind kind = ExchangeKind::all_reduce;
+  struct Event {
+    double at = 0;  // seconds of computing from the step's start
+    StepEventKind kind = StepEventKind::all_reduce;
+    double bytes = 0;  // that it starts to exchange; a wait is for all that were started, in this step or before
   };
-  double compute_seconds = 0;   // to the end of backward
-  double update_seconds = 0;    // after the exchange
-  double stdev_seconds = 0;     // variation between steps
-  std::vector<Bucket> buckets;  // in the order of their exchange
+  double seconds = 0;         // computing, the update included
+  double stdev_seconds = 0;   // variation between steps
+  std::vector<Event> events;  // in their order
 };
 
 struct ScaledStep {
   int ranks = 1;
   double step_seconds = 0;
-  double exchange_seconds = 0;  // all buckets
-  double exposed_seconds = 0;   // not hidden by computing
-  double imbalance_seconds =
-      0;                  // waiting for the slowest rank: stdev * sqrt(2 ln n), the expected largest of n normals
-  double efficiency = 1;  // weak scaling: one rank's step over this one
+  double exchange_seconds = 0;   // of all exchanges of a step
+  double exposed_seconds = 0;    // not hidden by computing
+  double imbalance_seconds = 0;  // waiting for slower ranks
+  double efficiency = 1;         // weak scaling: one rank's step over this one
 };
 
-/// A bucket's exchange starts when the bucket is ready and the previous exchange is done; all-reduces use the faster
-/// algorithm.
+/// Goes through many steps of all ranks (4,096 of more). An exchange starts when all ranks have come to it and the one
+/// before is done; all-reduces use the faster algorithm. Each step of each rank is longer or shorter by a normal
+/// deviate of the measured variation, drawn from a fixed seed.
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks);
 
 }  // namespace ptrain

@@ -45,22 +45,19 @@ double count_bytes_of_id(const Graph& graph, const Node& node) {
   return static_cast<double>(sent.bytes()) / static_cast<double>(sent.shape[0]);
 }
 
-struct NodeExchange {
-  double bytes;
-  ExchangeKind kind = ExchangeKind::all_reduce;
-};
-
-/// What a node exchanges; none if it starts no exchange.
-std::optional<NodeExchange> find_exchange(const Graph& graph, const Node& node) {
+/// What a node starts to exchange, or waits for; none of other nodes.
+std::optional<MeasuredStep::Event> find_event(const Graph& graph, const Node& node, double at) {
   const std::string_view type = node.op->type();
-  if (type == "all_reduce_start") return NodeExchange{count_bytes(graph, node)};
-  if (type == "all_gather_start" || type == "reduce_scatter_start") return NodeExchange{count_bytes(graph, node) / 2};
-  const RowExchange* sizes = find_row_exchange(node);
+  if (type == "all_reduce_wait" || type == "exchange_wait") return MeasuredStep::Event{at, StepEventKind::wait};
+  if (type == "all_reduce_start") return MeasuredStep::Event{at, StepEventKind::all_reduce, count_bytes(graph, node)};
+  if (type == "all_gather_start" || type == "reduce_scatter_start") {
+    return MeasuredStep::Event{at, StepEventKind::all_reduce, count_bytes(graph, node) / 2};
+  }
+  const RowExchange* const sizes = find_row_exchange(node);
   if (sizes == nullptr || !type.starts_with("exchange_")) return std::nullopt;
-  const bool counts = type == "exchange_counts";
-  const double bytes =
-      counts ? 8.0 * sizes->shard.world_size : count_different(*sizes) * count_bytes_of_id(graph, node);
-  return NodeExchange{bytes, ExchangeKind::all_to_all};
+  const double bytes = type == "exchange_counts" ? 8.0 * sizes->shard.world_size
+                                                 : count_different(*sizes) * count_bytes_of_id(graph, node);
+  return MeasuredStep::Event{at, StepEventKind::all_to_all, bytes};
 }
 
 double count_updated_bytes(const Graph& graph) {
@@ -87,17 +84,16 @@ TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, 
   TableTraffic traffic;
   const Graph graph = build_step(model, options, rows);
   for (const Node& node : graph.nodes()) {
-    const std::optional<NodeExchange> exchange = find_exchange(graph, node);
+    const std::optional<MeasuredStep::Event> event = find_event(graph, node, 0);
+    if (!event || event->kind != StepEventKind::all_to_all) continue;
     const std::string_view type = node.op->type();
-    if (!exchange || exchange->kind != ExchangeKind::all_to_all || type == "exchange_counts") continue;
-    const double bytes = exchange->bytes;
     if (type == "exchange_ids") {
       const RowExchange& sizes = *find_row_exchange(node);
       traffic.ids += static_cast<double>(sizes.ids);
       traffic.different_ids += count_different(sizes);
-      traffic.id_bytes += bytes;
-    } else {
-      (type == "exchange_rows" ? traffic.row_bytes : traffic.gradient_bytes) += bytes;
+      traffic.id_bytes += event->bytes;
+    } else if (type != "exchange_counts") {
+      (type == "exchange_rows" ? traffic.row_bytes : traffic.gradient_bytes) += event->bytes;
     }
   }
   return traffic;
@@ -115,34 +111,28 @@ StepTimes reported_step_times(const nlohmann::json& report) {
 MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times) {
   const Graph graph = build_step(model, options, rows);
   const auto weight = [&](const Node& node) {
-    if (node.phase == Pass::exchange) return 0.0;
+    if (node.phase == Pass::exchange || node.phase == Pass::fetch) return 0.0;
     const auto found = times.nodes.find(node.name);
     if (!times.nodes.empty()) return found == times.nodes.end() ? 0.0 : found->second;
     return node.phase == Pass::update ? 0.0 : node.op->cost(graph.input_descs(node), graph.output_descs(node)).flops;
   };
-  double total = 0, update = 0;
-  for (const Node& node : graph.nodes()) {
-    total += weight(node);
-    if (node.phase == Pass::update) update += weight(node);
-  }
-  const double whole_update = times.mean * update / total;
-  MeasuredStep measured;
-  measured.update_seconds = whole_update * find_updated_share(options, rows, model, graph);
-  measured.compute_seconds = times.mean - whole_update;
-  measured.stdev_seconds = times.stdev;
   const int micro_batches = options.passes.accumulate_steps;
+  double total = 0;
+  for (const Node& node : graph.nodes()) total += weight(node) * (node.phase == Pass::update ? 1 : micro_batches);
+  const double updated_share = find_updated_share(options, rows, model, graph);
+  MeasuredStep measured;
+  measured.stdev_seconds = times.stdev;
   for (int micro = 0; micro < micro_batches; ++micro) {
-    double before = 0;
+    const bool is_last = micro + 1 == micro_batches;
     for (const Node& node : graph.nodes()) {
-      before += weight(node);
-      if (node.phase > Pass::backward && micro + 1 < micro_batches) continue;  // once a step
-      const double share = std::min(1.0, before / (total - update));           // of the micro-batch
-      if (const std::optional<NodeExchange> exchange = find_exchange(graph, node)) {
-        measured.buckets.push_back({measured.compute_seconds * (micro + share) / micro_batches, exchange->bytes,
-                                    node.phase < Pass::backward, exchange->kind});
-      }
+      if (!is_last && (node.phase > Pass::backward || node.phase == Pass::fetch)) continue;  // once a step
+      const double share = node.phase == Pass::update ? updated_share : 1;
+      measured.seconds += times.mean * weight(node) * share / total;
+      if (const auto event = find_event(graph, node, measured.seconds)) measured.events.push_back(*event);
     }
   }
+  measured.events.push_back({measured.seconds, StepEventKind::all_reduce, 0});  // of each rank's loss and times
+  if (!options.passes.delays_updates()) measured.events.push_back({measured.seconds, StepEventKind::wait});
   return measured;
 }
 

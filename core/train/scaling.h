@@ -1,4 +1,4 @@
-// Prepares a measured run for the scaling model: when each bucket of gradients is ready in a step.
+// Prepares a measured run for the scaling model: when a step starts its exchanges, and waits for them.
 #pragma once
 
 #include "core/comm/scaling_model.h"
@@ -33,8 +33,8 @@ struct TableTraffic {
 /// table is as likely, which is the most that any frequencies give.
 TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, const Model& model);
 
-/// The step of `rows` samples that took `times`, on one rank, with what the ranks in `options` exchange. Its time is
-/// distributed over the nodes of the graph by theirs, else by their arithmetic.
+/// The step of `rows` samples that took `times`, on one rank, with what the ranks in `options` exchange and wait for.
+/// Its time is distributed over the nodes of the graph by theirs, else by their arithmetic.
 MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times);
 
 }  // namespace ptrain

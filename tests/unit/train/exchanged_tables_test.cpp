@@ -224,8 +224,8 @@ TEST(ExchangedTables, ArePredictedByTheDifferentIdsOfABatch) {
     EXPECT_NEAR(traffic.row_bytes, different * row, 1e-3);
     EXPECT_NEAR(traffic.gradient_bytes, different * row, 1e-3);
     double exchanged = 0;
-    for (const auto& bucket : divide_step(step, 100, *model, {1, 0, {}}).buckets) {
-      if (bucket.kind == ExchangeKind::all_to_all) exchanged += bucket.bytes;
+    for (const auto& event : divide_step(step, 100, *model, {1, 0, {}}).events) {
+      if (event.kind == StepEventKind::all_to_all) exchanged += event.bytes;
     }
     EXPECT_NEAR(exchanged, traffic.bytes() + 8 * ranks, 1e-3) << "and the numbers of ids";
   }
