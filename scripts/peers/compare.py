@@ -186,6 +186,7 @@ CASES = {
         clicks("deepfm", "DeepFM", 9, 512, 200),
         clicks("dlrm_dcnv2", "DLRM-DCNv2", 64, 512, 30),
         bags("dlrm_dcnv2", "DLRM-DCNv2", 64, 512, 30, 10),
+        bags("deepfm", "DeepFM", 9, 512, 30, 77),  # 1,000 words a sample on average
     ],
     "cuda": [
         resnet(224, 256, 40, 12),
