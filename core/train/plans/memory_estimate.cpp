@@ -20,6 +20,7 @@ MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, cons
                                const KernelLibrary& kernels) {
   const Graph graph = build_step(model, step, batch);
   MemoryEstimate estimate;
+  std::int64_t largest = 0;
   estimate.arena = plan_memory(graph, step.plan.memory, kernels, step.plan.kernels).arena_bytes;
   const auto in_files = step.table_folder.empty() ? std::set<std::string, std::less<>>() : list_table_variables(model);
   for (const Value& value : graph.values()) {
@@ -27,7 +28,12 @@ MemoryEstimate estimate_memory(const StepOptions& step, const Model& model, cons
     if (value.storage == Storage::input) estimate.inputs += bytes;
     const bool persists = value.storage == Storage::parameter || value.storage == Storage::state;
     if (persists && value.base == no_value) {
-      (in_files.contains(value.name) ? estimate.table_files : estimate.variables) += bytes;
+      const bool is_in_file = in_files.contains(value.name);
+      (is_in_file ? estimate.table_files : estimate.variables) += bytes;
+      if (!is_in_file && bytes > largest) {
+        largest = bytes;
+        estimate.largest_variable = fmt::format("{} {}", value.name, value.desc.to_string());
+      }
     }
     if (value.name.starts_with(flat::moments)) estimate.optimizer += bytes;
   }
@@ -74,7 +80,8 @@ void require_memory(const StepOptions& step, std::span<const TrainingStage> phas
     const ImageSize size =
         *std::ranges::max_element(sizes, {}, [](const ImageSize& one) { return std::int64_t{one.height} * one.width; });
     const Bucket batch(phase.batch_size, {{extent_names::height, size.height}, {extent_names::width, size.width}});
-    const std::int64_t needed = estimate_memory(step, model, batch, backend.kernels()).total() + workspace;
+    const MemoryEstimate estimate = estimate_memory(step, model, batch, backend.kernels());
+    const std::int64_t needed = estimate.total() + workspace;
     if (needed <= available) continue;
     const std::int64_t fits = largest_batch(step, model, batch, backend.kernels(), available - workspace);
     const std::string what = phase.is_listed ? fmt::format("train.phases: {}", phase_text(phase))
@@ -82,7 +89,9 @@ void require_memory(const StepOptions& step, std::span<const TrainingStage> phas
     throw OutOfMemory(
         fmt::format("{} needs {} MiB by the memory plan, but {} MiB are available{}: {}", what, needed >> 20,
                     available >> 20, ranks.several() ? " per rank" : "",
-                    fits > 0 ? fmt::format("{} would fit", fits) : std::string("not even a batch of 2 fits")));
+                    fits > 0 ? fmt::format("{} would fit", fits)
+                             : fmt::format("not even a batch of 2 fits: variables need {} MiB, the largest is {}",
+                                           estimate.variables >> 20, estimate.largest_variable)));
   }
 }
 

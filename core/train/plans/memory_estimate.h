@@ -18,6 +18,7 @@ struct MemoryEstimate {
   std::int64_t arena = 0;      // activations
   std::int64_t inputs = 0;
   std::int64_t table_files = 0;  // in files, not in memory: dynamic tables with train.tables.folder
+  std::string largest_variable;  // its name and shape
   std::int64_t total() const { return variables + arena + inputs; }
 };
 
@@ -33,7 +34,7 @@ std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bu
 /// Host memory for writing the weights, one tensor at a time: as read and in the file's layout.
 std::int64_t saving_bytes(const DeviceMemory& memory, const Model& model);
 
-/// Throws OutOfMemory, with the plan's size and a batch that fits, unless a step of each phase plus `workspace` bytes
+/// Throws OutOfMemory, with the plan's size and a batch that fits, or the largest variable, unless a step of each phase plus `workspace` bytes
 /// fits into this rank's memory.
 void require_memory(const StepOptions& step, std::span<const TrainingStage> phases, Backend& backend,
                     const Model& model, const Ranks& ranks, std::int64_t workspace);

@@ -1,6 +1,7 @@
 // Training with tables that are updated by rows.
 #include "core/data/tensor_names.h"
 #include "core/passes/optimizer.h"
+#include "tests/error_message.h"
 #include "tests/unit/train/small_training.h"
 
 #include <gtest/gtest.h>
@@ -133,6 +134,20 @@ TEST(Clicks, OfBagsTouchTheRowsThatTheyReadAndNoOthers) {
   const Outcome three = train_and_save(config);
   const std::set<std::size_t> read = find_read_rows(config);
   EXPECT_EQ(changed_rows(one.state.at(name), three.state.at(name), 9), read);
+}
+
+TEST(Clicks, ATableThatDoesNotFitIsNamed) {
+  Config config = clicks_config();
+  config.model.hash_buckets = 2'000'000'000;
+  config.model.embedding_size = 4096;
+  const auto training = open_dataset(data_settings(config), Split::train);
+  const auto model = small_model(config, training->info());
+  const auto backend = make_test_backend();
+  NoteKeeper observer;
+  const Trainer trainer(config, "hash", *backend, *model, *training, nullptr, observer);
+  const std::string message = get_error([&] { trainer.check_memory(); }, ExitCode::failed);
+  EXPECT_NE(message.find("not even a batch of 2 fits: variables need "), std::string::npos) << message;
+  EXPECT_NE(message.find("deep.words.weight f32[2000000000,4096]"), std::string::npos) << message;
 }
 
 }  // namespace
