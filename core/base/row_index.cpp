@@ -9,6 +9,8 @@
 namespace ptrain {
 namespace {
 
+__extension__ using Product = unsigned __int128;
+
 constexpr std::int64_t least_slots = 1024;
 
 }  // namespace
@@ -18,6 +20,19 @@ std::int64_t RowIndex::slots_for(std::int64_t capacity) {
 }
 
 std::int64_t RowIndex::counters_for(std::int64_t capacity) { return 4 * slots_for(capacity); }
+
+std::size_t RowIndex::counter_at(std::uint64_t place, std::int64_t counters) {
+  return static_cast<std::size_t>(Product{place} * static_cast<std::uint64_t>(counters) >> 64);
+}
+
+void RowIndex::resize_counters(std::span<const std::uint8_t> counters, std::span<std::uint8_t> resized) {
+  const std::size_t from = counters.size(), to = resized.size();
+  for (std::size_t i = 0; i < to; ++i) {
+    const auto begin = static_cast<std::size_t>(Product{i} * from / to);
+    const auto end = static_cast<std::size_t>((Product{i + 1} * from + to - 1) / to);
+    resized[i] = std::ranges::max(counters.subspan(begin, end - begin));
+  }
+}
 
 /// The high bits of the product with 2^64 over the golden ratio: all bits of the key change them.
 std::size_t RowIndex::first_slot(std::int64_t key) const {
@@ -95,6 +110,7 @@ void RowIndex::make_room(std::int64_t in_use) {
 }
 
 void RowIndex::rebuild() {
+  if (slots_.empty()) return;
   const auto used = static_cast<std::size_t>(slots_for(in_use()));
   counts_[slot_bits] = std::countr_zero(used);
   std::fill_n(slots_.begin(), used, 0);

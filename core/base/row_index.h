@@ -37,6 +37,10 @@ class RowIndex {
   static std::int64_t slots_for(std::int64_t capacity);
   /// Counters of occurrences, more than rows: keys without a row have them too.
   static std::int64_t counters_for(std::int64_t capacity);
+  /// Of so many, the counter at `place` in [0, 2^64), which a hash of the key gives.
+  static std::size_t counter_at(std::uint64_t place, std::int64_t counters);
+  /// Counts of as many counters as `resized` has: the largest of those at the same places.
+  static void resize_counters(std::span<const std::uint8_t> counters, std::span<std::uint8_t> resized);
 
   RowIndex(std::span<std::int64_t> keys, std::span<std::int32_t> slots, std::span<std::int64_t> counts)
       : keys_(keys), slots_(slots), counts_(counts) {}
@@ -56,7 +60,7 @@ class RowIndex {
   void assign(std::int64_t key, std::int32_t row);
   /// Takes its row from a key.
   void erase(std::int32_t row);
-  /// Fills the slots anew from the keys of the first counts[rows] rows.
+  /// Fills the slots anew from the keys of the first counts[rows] rows; does nothing where there are none.
   void rebuild();
 
  private:

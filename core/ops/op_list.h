@@ -143,6 +143,7 @@
   OP(exchange_rows)           \
   OP(exchange_wait)           \
   OP(find_rows)               \
+  OP(known_ids)               \
   OP(local_rows)              \
   OP(merge_rows)              \
   OP(quantize)                \

@@ -41,7 +41,8 @@ const RowExchange* find_row_exchange(const Node& node) {
 
 /// Bytes of what a node sends for each different id.
 double count_bytes_of_id(const Graph& graph, const Node& node) {
-  const TensorDesc& sent = graph.desc(node.inputs[0]);
+  const bool has_table = node.inputs[0] != no_value;  // else what tells whether keys have a row
+  const TensorDesc& sent = graph.desc(has_table ? node.inputs[0] : node.outputs[0]);
   return static_cast<double>(sent.bytes()) / static_cast<double>(sent.shape[0]);
 }
 

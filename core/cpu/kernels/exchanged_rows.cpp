@@ -210,15 +210,23 @@ class ExchangeRowsKernel final : public Kernel {
   }
 
  private:
+  void look_up(const float* table, std::int64_t row, float* to) const {
+    if (table == nullptr || row < 0) {
+      std::fill_n(to, width_, table == nullptr && row >= 0 ? 1.0f : 0.0f);
+    } else {
+      std::copy_n(table + row * width_, width_, to);
+    }
+  }
+
   /// On several threads where each has so many rows.
   void look_up(const float* table, const Id* ids, const RowRounds& rounds, std::int64_t round,
-               const RoundRows& of_round, std::int64_t grain) const {
+               const RoundRows& of_round, std::int64_t least) const {
     for (int rank = 0; rank < rounds.ranks(); ++rank) {
       const std::span<float> rows = of_round.received[static_cast<std::size_t>(rank)];
       const Id* of_rank = ids + rounds.received_begin(rank, round);
-      parallel_for(std::ssize(rows) / width_, grain, [&](std::int64_t begin, std::int64_t end) {
+      parallel_for(std::ssize(rows) / width_, least, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
-          std::copy_n(table + sizes_.shard.local(of_rank[i]) * width_, width_, rows.data() + i * width_);
+          look_up(table, sizes_.row(of_rank[i]), rows.data() + i * width_);
         }
       });
     }
@@ -261,6 +269,7 @@ class ExchangeGradientKernel final : public Kernel {
       const std::span<const float> from = of_round.received[static_cast<std::size_t>(rank)];
       const std::int32_t* places = numbers + rounds.received_begin(rank, round);
       for (std::int64_t i = 0; i < std::ssize(from) / width_; ++i) {
+        if (places[i] < 0) continue;  // a key without a row
         float* sum = values + places[i] * width_;
         for (std::int64_t c = 0; c < width_; ++c) sum[c] += from[static_cast<std::size_t>(i * width_ + c)];
       }

@@ -3,20 +3,38 @@
 #include "core/ops/sparse/find_rows.h"
 
 #include "core/base/errors.h"
-#include "core/base/hash.h"
 #include "core/base/parallel.h"
 #include "core/cpu/cpu_kernels.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ptrain::cpu {
 namespace {
+
+/// How many keys there are, from the inputs of an op that has `received_counts` at `index`, of such a shape.
+class KeyCount {
+ public:
+  KeyCount(std::int64_t most, std::span<const TensorDesc> inputs, int index)
+      : most_(most), index_(static_cast<std::size_t>(index)) {
+    if (has_input(inputs, index)) ranks_ = inputs[index_].shape[0] - 1;
+  }
+  std::int64_t read(const KernelArgs& args) const {
+    if (ranks_ == 0) return most_;
+    const auto* counts = static_cast<const std::int32_t*>(args.inputs[index_]);
+    return std::accumulate(counts, counts + ranks_, std::int64_t{0});
+  }
+
+ private:
+  std::int64_t most_, ranks_ = 0;
+  std::size_t index_;
+};
 
 class FindRowsKernel final : public Kernel {
  public:
   explicit FindRowsKernel(const KernelContext& context)
       : attributes_(context.op_as<FindRows>().attrs()),
-        count_(context.inputs[FindRows::keys].shape.count()),
+        count_(context.inputs[FindRows::keys].shape.count(), context.inputs, FindRows::received_counts),
         capacity_(static_cast<std::size_t>(context.inputs[FindRows::index_keys].shape[0])) {}
 
   void run(const KernelArgs& args) override {
@@ -24,10 +42,13 @@ class FindRowsKernel final : public Kernel {
     if (attributes_.inserts) begin_step(state);
     const auto* keys = static_cast<const std::int64_t*>(args.inputs[FindRows::keys]);
     auto* rows = static_cast<std::int32_t*>(args.outputs[FindRows::rows]);
-    parallel_for(count_, 256, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t count = count_.read(args);
+    parallel_for(count, 256, [&](std::int64_t begin, std::int64_t end) {
       state.index.find({keys + begin, keys + end}, rows + begin);
     });
-    if (attributes_.inserts) add_rows(state, keys, rows, static_cast<std::int32_t*>(args.outputs[FindRows::fresh]));
+    if (!attributes_.inserts) return;
+    add_rows(state, {keys, static_cast<std::size_t>(count)}, rows,
+             static_cast<std::int32_t*>(args.outputs[FindRows::fresh]));
   }
 
  private:
@@ -70,8 +91,8 @@ class FindRowsKernel final : public Kernel {
     }
   }
 
-  void add_rows(State& state, const std::int64_t* keys, std::int32_t* rows, std::int32_t* fresh) const {
-    for (std::int64_t i = 0; i < count_; ++i) {
+  void add_rows(State& state, std::span<const std::int64_t> keys, std::int32_t* rows, std::int32_t* fresh) const {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
       fresh[i] = RowIndex::no_row;
       if (keys[i] == RowIndex::no_key) continue;
       if (rows[i] == RowIndex::no_row) rows[i] = state.index.find(keys[i]);  // that this batch added
@@ -89,8 +110,8 @@ class FindRowsKernel final : public Kernel {
   /// Counts the occurrence. Keys that share a counter are admitted early.
   bool admits(State& state, std::int64_t key) const {
     if (attributes_.admit_after <= 1) return true;
-    const auto counters = static_cast<std::uint64_t>(RowIndex::counters_for(std::ssize(state.keys)));
-    std::uint8_t& counter = state.seen[mixed64(static_cast<std::uint64_t>(key)) & (counters - 1)];
+    const std::int64_t counters = RowIndex::counters_for(std::ssize(state.keys));
+    std::uint8_t& counter = state.seen[RowIndex::counter_at(attributes_.shard.place_on_rank(key), counters)];
     if (counter < 255) ++counter;
     return counter >= attributes_.admit_after;
   }
@@ -102,24 +123,30 @@ class FindRowsKernel final : public Kernel {
       state.index.assign(key, row);
       return row;
     }
-    if (state.counts[RowIndex::rows] == std::ssize(state.keys)) {
-      fail(
-          "the embedding table is full: training has seen more categories than its {} rows (model.hash_buckets); raise "
-          "that, or keep rare ones out with model.admit_after or train.tables.sweep_every_steps",
-          state.keys.size());
-    }
+    if (state.counts[RowIndex::rows] == std::ssize(state.keys)) fail_full(state.keys.size());
     return state.index.append(key);
   }
 
+  [[noreturn]] void fail_full(std::size_t rows) const {
+    const RowShard& shard = attributes_.shard;
+    const std::string whose =
+        shard.world_size > 1 ? fmt::format("rank {}'s share of {}", shard.rank, rows) : fmt::format("its {}", rows);
+    fail(
+        "the embedding table is full: training has seen more categories than {} rows (model.hash_buckets); raise that, "
+        "or keep rare ones out with model.admit_after or train.tables.sweep_every_steps",
+        whose);
+  }
+
   FindRowsAttributes attributes_;
-  std::int64_t count_;
+  KeyCount count_;
   std::size_t capacity_;
 };
 
 class StartRowsKernel final : public Kernel {
  public:
   explicit StartRowsKernel(const KernelContext& context)
-      : attributes_(context.op_as<StartRows>().attrs()), count_(context.inputs[StartRows::fresh].shape[0]) {
+      : attributes_(context.op_as<StartRows>().attrs()),
+        count_(context.inputs[StartRows::fresh].shape[0], context.inputs, StartRows::received_counts) {
     const Shape& table = context.inputs[StartRows::table].shape;
     width_ = table.rank() == 2 ? table[1] : 1;
   }
@@ -129,7 +156,7 @@ class StartRowsKernel final : public Kernel {
     const auto* keys = static_cast<const std::int64_t*>(args.inputs[StartRows::keys]);
     auto* table = static_cast<float*>(args.inputs[StartRows::table]);
     const auto width = static_cast<std::size_t>(width_);
-    parallel_for(count_, 1024, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(count_.read(args), 1024, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (fresh[i] < 0) continue;
         const RandomStream stream{attributes_.seed, static_cast<std::uint64_t>(keys[i]), attributes_.stream};
@@ -140,7 +167,7 @@ class StartRowsKernel final : public Kernel {
 
  private:
   StartRowsAttributes attributes_;
-  std::int64_t count_;
+  KeyCount count_;
   std::int64_t width_;
 };
 

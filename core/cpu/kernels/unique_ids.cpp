@@ -30,7 +30,7 @@ class UniqueIdsKernel final : public Kernel {
     std::fill_n(counts, shard_.world_size, 0);
     FirstPlaces first_places(static_cast<std::int32_t*>(args.workspace), slots_);
     for (std::int64_t i = 0; i < count_; ++i) {
-      inverse[i] = ids[i] < 0 ? -1 : first_places(ids, static_cast<std::int32_t>(i));
+      inverse[i] = !shard_.is_id(ids[i]) ? -1 : first_places(ids, static_cast<std::int32_t>(i));
       if (inverse[i] == i) ++counts[shard_.owner(ids[i])];
     }
     std::exclusive_scan(counts, counts + shard_.world_size, next_.begin(), 0);
@@ -68,7 +68,11 @@ class MergeRowsKernel final : public Kernel {
     const std::int64_t count = std::accumulate(counts, counts + sizes_.shard.world_size, std::int64_t{0});
     std::int32_t used = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto row = static_cast<std::int32_t>(sizes_.shard.local(received[i]));
+      const auto row = static_cast<std::int32_t>(sizes_.row(received[i]));
+      if (row < 0) {
+        numbers[i] = -1;
+        continue;
+      }
       const std::int32_t place = places[row];
       const bool found = place >= 0 && place < used && rows[place] == row;
       if (!found) {
@@ -83,6 +87,25 @@ class MergeRowsKernel final : public Kernel {
 
  private:
   RowExchange sizes_;
+};
+
+class KnownIdsKernel final : public Kernel {
+ public:
+  explicit KnownIdsKernel(const KernelContext& context) : count_(context.outputs[0].count()) {}
+
+  void run(const KernelArgs& args) override {
+    const auto* inverse = static_cast<const std::int32_t*>(args.inputs[KnownIds::inverse]);
+    const auto* known = static_cast<const float*>(args.inputs[KnownIds::known]);
+    auto* ids = static_cast<std::int32_t*>(args.outputs[0]);
+    parallel_for(count_, 4096, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        ids[i] = inverse[i] >= 0 && known[inverse[i]] > 0 ? inverse[i] : -1;
+      }
+    });
+  }
+
+ private:
+  std::int64_t count_;
 };
 
 class UniqueGradientKernel final : public Kernel {
@@ -123,6 +146,10 @@ std::unique_ptr<Kernel> make_for_ids(const KernelContext& context) {
 }  // namespace
 
 std::unique_ptr<Kernel> make_unique_ids(const KernelContext& context) { return make_for_ids<UniqueIdsKernel>(context); }
+
+std::unique_ptr<Kernel> make_known_ids(const KernelContext& context) {
+  return std::make_unique<KnownIdsKernel>(context);
+}
 
 std::unique_ptr<Kernel> make_merge_rows(const KernelContext& context) { return make_for_ids<MergeRowsKernel>(context); }
 

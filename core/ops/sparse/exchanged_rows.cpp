@@ -29,7 +29,9 @@ void require_received(const TensorDesc& received, const RowExchange& sizes) {
 
 }  // namespace
 
-std::string UniqueIds::attributes() const { return fmt::format("world_size={}", attributes_.world_size); }
+std::string UniqueIds::attributes() const {
+  return fmt::format("world_size={}{}", attributes_.world_size, attributes_.by_key ? " by_key" : "");
+}
 
 std::vector<TensorDesc> UniqueIds::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 1, 1);
@@ -39,8 +41,8 @@ std::vector<TensorDesc> UniqueIds::infer(std::span<const TensorDesc> inputs) con
 }
 
 std::string RowExchangeOp::attributes() const {
-  return fmt::format("rank={} world_size={} ids={} rows={}", attributes_.shard.rank, attributes_.shard.world_size,
-                     attributes_.ids, attributes_.rows);
+  return fmt::format("rank={} world_size={} ids={} rows={}{}", attributes_.shard.rank, attributes_.shard.world_size,
+                     attributes_.ids, attributes_.rows, attributes_.shard.by_key ? " by_key" : "");
 }
 
 std::vector<TensorDesc> ExchangeCounts::infer(std::span<const TensorDesc> inputs) const {
@@ -60,13 +62,14 @@ std::vector<TensorDesc> ExchangeIds::infer(std::span<const TensorDesc> inputs) c
 
 std::vector<TensorDesc> ExchangeRows::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 4, 4);
-  require(inputs[table].dtype == DType::f32 && inputs[table].shape.rank() == 2 &&
-              inputs[table].shape[0] == attributes_.rows,
+  const bool looks_up = has_input(inputs, table);
+  require(!looks_up || (inputs[table].dtype == DType::f32 && inputs[table].shape.rank() == 2 &&
+                        inputs[table].shape[0] == attributes_.rows),
           "table: expected f32 [{},H], got {}", attributes_.rows, inputs[table].to_string());
   require_counts(inputs[counts], attributes_);
   require_received(inputs[received], attributes_);
   require_received_counts(inputs[received_counts], attributes_);
-  const std::int64_t width = inputs[table].shape[1];
+  const std::int64_t width = looks_up ? inputs[table].shape[1] : 1;
   return {row_desc(attributes_.ids, width), row_desc(attributes_.shard.world_size * attributes_.chunk(), width)};
 }
 
@@ -76,6 +79,13 @@ std::vector<TensorDesc> MergeRows::infer(std::span<const TensorDesc> inputs) con
   require_received_counts(inputs[received_counts], attributes_);
   return {count_desc(attributes_.merged()), count_desc(attributes_.received()), count_desc(1),
           count_desc(attributes_.rows)};
+}
+
+std::vector<TensorDesc> KnownIds::infer(std::span<const TensorDesc> inputs) const {
+  require_count(inputs, 2, 2);
+  require(inputs[inverse].dtype == DType::i32, "inverse: expected i32, got {}", inputs[inverse].to_string());
+  require_desc(inputs[known], row_desc(inputs[inverse].count(), 1), "known");
+  return {inputs[inverse]};
 }
 
 std::string UniqueGradient::attributes() const { return fmt::format("factor={:g}", factor_); }

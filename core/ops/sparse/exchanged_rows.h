@@ -18,8 +18,8 @@ struct RowExchange {
   std::int64_t ids = 0;   // that each rank's batch has at most
   std::int64_t rows = 0;  // that each rank has of the table
 
-  /// Ids that one rank asks another for, at most.
-  std::int64_t most() const { return std::min(ids, rows); }
+  /// Ids that one rank asks another for, at most. Keys may have no rows.
+  std::int64_t most() const { return shard.by_key ? ids : std::min(ids, rows); }
   /// Ids that a rank is asked for, at most.
   std::int64_t received() const { return shard.world_size * most(); }
   /// Different rows that it is asked for, at most.
@@ -27,11 +27,13 @@ struct RowExchange {
   /// Rows that a rank sends another in one round: a quarter more than if all had as many. So the memory for rows on
   /// their way does not grow with the ranks, and only very uneven ids take several rounds.
   std::int64_t chunk() const { return std::min(most(), (ids + ids / 4 + shard.world_size - 1) / shard.world_size + 1); }
+  /// This rank's row of an id that it is asked for. Those of keys have been found: -1 for a key that has none.
+  std::int64_t row(std::int64_t received) const { return shard.by_key ? received : shard.local(received); }
 };
 
-/// inputs: ids i32 or i64 [...], n of them; -1: none.  outputs: inverse i32 [...], the number of each id among the
-/// different ones, -1 for none; unique, as ids, [n]: these, by the rank that has their row (RowShard), then by their
-/// first place; counts i32 [ranks]: how many of them each rank has.
+/// inputs: ids i32 or i64 [...], n of them; those that are none (RowShard::is_id) have no number.  outputs: inverse i32
+/// [...], the number of each id among the different ones, -1 for none; unique, as ids, [n]: these, by the rank that has
+/// their row (RowShard), then by their first place; counts i32 [ranks]: how many of them each rank has.
 class UniqueIds final : public OpWith<RowShard> {
  public:
   enum Output { inverse, unique, counts };
@@ -77,8 +79,9 @@ class ExchangeIds final : public RowExchangeOp {
 };
 
 /// Starts to send every rank the rows that it has asked for.  inputs: table f32 [RowExchange::rows, H], this rank's
-/// rows; counts of UniqueIds; received, received_counts of ExchangeIds.  outputs: rows f32 [n, H] of the ids in
-/// UniqueIds::unique; sent f32 [ranks * RowExchange::chunk, H], scratch.
+/// rows; counts of UniqueIds; received (of keys: FindRows::rows of them), received_counts of ExchangeIds.  outputs:
+/// rows f32 [n, H] of the ids in UniqueIds::unique, zeros for keys without a row; sent f32 [ranks * RowExchange::chunk,
+/// H], scratch. Without a table, rows [n, 1] of ones for keys that have a row.
 class ExchangeRows final : public RowExchangeOp {
  public:
   enum Input { table, counts, received, received_counts };
@@ -89,10 +92,10 @@ class ExchangeRows final : public RowExchangeOp {
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
 };
 
-/// The rows that this rank was asked for, each once.  inputs: received, received_counts of ExchangeIds.  outputs: rows
-/// i32 [RowExchange::merged], their numbers on this rank in the order of their first place, -1 behind them; numbers i32
-/// [RowExchange::received], the place of each received id in `rows`; used i32 [1], how many there are; places i32
-/// [RowExchange::rows], scratch.
+/// The rows that this rank was asked for, each once.  inputs: received (of keys: FindRows::rows of them),
+/// received_counts of ExchangeIds.  outputs: rows i32 [RowExchange::merged], their numbers on this rank in the order of
+/// their first place, -1 behind them; numbers i32 [RowExchange::received], the place of each received id in `rows`, -1
+/// for keys without a row; used i32 [1], how many there are; places i32 [RowExchange::rows], scratch.
 class MergeRows final : public RowExchangeOp {
  public:
   enum Input { received, received_counts };
@@ -101,6 +104,16 @@ class MergeRows final : public RowExchangeOp {
 
   std::string_view type() const override { return "merge_rows"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+};
+
+/// The ids that have a row.  inputs: inverse of UniqueIds; known f32 [n, 1], ones and zeros of ExchangeRows without a
+/// table.  outputs: ids i32 [...], `inverse`, but -1 for keys without a row.
+class KnownIds final : public Op {
+ public:
+  enum Input { inverse, known };
+  std::string_view type() const override { return "known_ids"; }
+  std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  AmpClass amp_class() const override { return AmpClass::keep; }
 };
 
 /// Gradients of the rows that a batch has read.  inputs: inverse, counts of UniqueIds; dy f32 [..., H] of m rows, as of

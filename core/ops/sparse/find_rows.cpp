@@ -4,16 +4,31 @@
 
 namespace ptrain {
 
+namespace {
+
+void require_received_counts(std::span<const TensorDesc> inputs, int index) {
+  if (!has_input(inputs, index)) return;
+  const TensorDesc& counts = inputs[static_cast<std::size_t>(index)];
+  require(counts.dtype == DType::i32 && counts.shape.rank() == 1, "received_counts: expected i32 [ranks + 1], got {}",
+          counts.to_string());
+}
+
+}  // namespace
+
 std::string FindRows::attributes() const {
-  if (!attributes_.inserts) return {};
-  std::string text = fmt::format("inserts admit_after={}", attributes_.admit_after);
+  const RowShard& shard = attributes_.shard;
+  std::string text;
+  if (shard.world_size > 1) text = fmt::format("rank={} world_size={} ", shard.rank, shard.world_size);
+  if (!attributes_.inserts) return text;
+  text += fmt::format("inserts admit_after={}", attributes_.admit_after);
   if (!attributes_.sweep) return text;
   const RowSweep& sweep = *attributes_.sweep;
   return fmt::format("{} sweep={} decay={} evict_below={}", text, sweep.every, sweep.decay, sweep.evict_below);
 }
 
 std::vector<TensorDesc> FindRows::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, input_count, input_count);
+  require_count(inputs, received_counts, input_count);
+  require_received_counts(inputs, received_counts);
   require(inputs[keys].dtype == DType::i64 && inputs[keys].shape.rank() >= 1, "keys: expected i64 [...], got {}",
           inputs[keys].to_string());
   require(inputs[index_keys].dtype == DType::i64 && inputs[index_keys].shape.rank() == 1,
@@ -49,7 +64,8 @@ std::string StartRows::attributes() const {
 }
 
 std::vector<TensorDesc> StartRows::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, input_count, input_count);
+  require_count(inputs, received_counts, input_count);
+  require_received_counts(inputs, received_counts);
   require(inputs[keys].dtype == DType::i64, "keys: expected i64, got {}", inputs[keys].to_string());
   require_desc(inputs[fresh], {DType::i32, Shape{inputs[keys].shape.count()}}, "fresh");
   const int rank = inputs[table].shape.rank();

@@ -34,6 +34,27 @@ TEST(UniqueIds, AreByOwnerThenByFirstPlace) {
   }
 }
 
+TEST(UniqueIds, MayBeKeysBelowZero) {
+  const RowShard shard{1, 3, true};
+  const Values keys{-7, -1, 40, -7, 3};
+  std::vector<HostTensor> inputs{get_ids(DType::i64, keys)};
+  const auto outputs = run_op(std::make_shared<UniqueIds>(shard), inputs);
+  std::vector<std::vector<double>> of_ranks(3);
+  for (const double key : {-7.0, 40.0, 3.0}) {
+    of_ranks[static_cast<std::size_t>(shard.owner(static_cast<std::int64_t>(key)))].push_back(key);
+  }
+  Values expected;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(outputs[UniqueIds::counts].values[rank], static_cast<double>(of_ranks[rank].size()));
+    expected.insert(expected.end(), of_ranks[rank].begin(), of_ranks[rank].end());
+  }
+  EXPECT_EQ(first(outputs[UniqueIds::unique], 3), expected);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const double number = outputs[UniqueIds::inverse].values[i];
+    EXPECT_EQ(number < 0 ? -1 : expected[static_cast<std::size_t>(number)], keys[i]);
+  }
+}
+
 TEST(UniqueIds, AreThoseOfTheBatch) {
   for (const int world_size : {1, 2, 5}) {
     std::vector<HostTensor> inputs{random_tensor(DType::i32, Shape{40, 25}, 3, 0, 300)};
@@ -61,6 +82,21 @@ TEST(MergeRows, HaveEachRowOnceInTheOrderOfTheRanks) {
     EXPECT_EQ(outputs[MergeRows::rows].values, (Values{6, 1, 2, 5, -1, -1, -1}));
     EXPECT_EQ(first(outputs[MergeRows::numbers], 6), (Values{0, 1, 2, 2, 1, 3}));
   }
+}
+
+/// Of 2 ranks' 3 keys; rank 1 has 7 rows.
+TEST(MergeRows, LeaveKeysWithoutARowOut) {
+  std::vector<HostTensor> inputs{get_ids(DType::i32, {6, -1, 1, 1, 0, 0}), tensor(DType::i32, Shape{3}, {2, 2, 2})};
+  const auto outputs = run_op(std::make_shared<MergeRows>(RowExchange{{1, 2, true}, 3, 7}), inputs);
+  EXPECT_EQ(outputs[MergeRows::used].values, (Values{2}));
+  EXPECT_EQ(outputs[MergeRows::rows].values, (Values{6, 1, -1, -1, -1, -1}));
+  EXPECT_EQ(first(outputs[MergeRows::numbers], 4), (Values{0, -1, 1, 1}));
+}
+
+TEST(KnownIds, AreThoseWithARow) {
+  std::vector<HostTensor> inputs{tensor(DType::i32, Shape{2, 2}, {1, -1, 0, 1}),
+                                 tensor(DType::f32, Shape{4, 1}, {0, 1, 0, 0})};
+  EXPECT_EQ(run_op(std::make_shared<KnownIds>(), inputs).at(0).values, (Values{1, -1, -1, 1}));
 }
 
 TEST(UniqueGradient, AddsUpTheOccurrencesOfAnId) {
@@ -236,6 +272,28 @@ TEST(ExchangedRows, MayAllBeOneRanks) {
   const auto results = exchange_on_ranks(DType::i32, ids);
   expect_exchanged(ids, results);
   EXPECT_EQ(results[0].rounds, 3) << "of 5 rows";
+}
+
+/// A rank alone, which is asked for 3 keys in 2 rounds.
+TEST(ExchangedRows, OfKeysWithoutARowAreZerosAndHaveNoGradient) {
+  RankCollectives::Group group(1);
+  RankCollectives collectives(group, 0);
+  TestBackend on;
+  on.options.collectives = &collectives;
+  const RowExchange sizes{{0, 1, true}, 3, 5};
+  const HostTensor counts = tensor(DType::i32, Shape{1}, {3}), found = tensor(DType::i32, Shape{3}, {4, -1, 2});
+  const HostTensor received_counts = tensor(DType::i32, Shape{2}, {3, 3});
+  const HostTensor table = tensor(DType::f32, Shape{5, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const auto look_up = [&](HostTensor in) {
+    std::vector<HostTensor> inputs{std::move(in), counts, found, received_counts};
+    return run_op(std::make_shared<ExchangeRows>(sizes), inputs, on).at(ExchangeRows::rows).values;
+  };
+  EXPECT_EQ(look_up(table), (Values{8, 9, 0, 0, 4, 5}));
+  EXPECT_EQ(look_up(absent_tensor()), (Values{1, 0, 1})) << "whether they have one";
+  std::vector<HostTensor> inputs{tensor(DType::f32, Shape{3, 2}, {1, 2, 3, 4, 5, 6}), counts, received_counts,
+                                 tensor(DType::i32, Shape{3}, {0, -1, 1}), tensor(DType::i32, Shape{1}, {2})};
+  const auto sums = run_op(std::make_shared<ExchangeGradient>(sizes), inputs, on).at(ExchangeGradient::values);
+  EXPECT_EQ(first(sums, 4), (Values{1, 2, 5, 6}));
 }
 
 TEST(ExchangedRows, MayBeNone) {

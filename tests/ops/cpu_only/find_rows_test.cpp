@@ -29,7 +29,7 @@ class Table {
         freed(keys.size()) {}
 
   /// The rows of `batch`; fresh_ then has those that it made.
-  Rows run(Keys batch, const FindRowsAttributes& attributes) {
+  Rows run(Keys batch, const FindRowsAttributes& attributes, Rows received_counts = {}) {
     const bool counts_seen = attributes.inserts && attributes.admit_after > 1;
     const bool sweeps = attributes.inserts && attributes.sweep;
     const auto n = static_cast<std::int64_t>(batch.size());
@@ -42,7 +42,8 @@ class Table {
                                          desc(DType::i64, counts),
                                          counts_seen ? desc(DType::u8, seen) : absent_input(),
                                          sweeps ? desc(DType::f32, scores) : absent_input(),
-                                         sweeps ? desc(DType::i32, freed) : absent_input()};
+                                         sweeps ? desc(DType::i32, freed) : absent_input(),
+                                         received_counts.empty() ? absent_input() : desc(DType::i32, received_counts)};
     const FindRows op(attributes);
     const std::vector<TensorDesc> outputs = op.infer(inputs);
     const auto backend = make_test_backend();
@@ -55,7 +56,8 @@ class Table {
                           counts.data(),
                           counts_seen ? seen.data() : nullptr,
                           sweeps ? scores.data() : nullptr,
-                          sweeps ? freed.data() : nullptr};
+                          sweeps ? freed.data() : nullptr,
+                          received_counts.data()};
     std::vector<void*> out{rows.data(), fresh_.data()};
     out.resize(outputs.size());
     kernel->run({in, out});
@@ -163,6 +165,65 @@ TEST(FindRows, AdmitsAKeyAtThatOccurrence) {
   EXPECT_EQ(table.counts[RowIndex::unadmitted], 4);
 }
 
+TEST(FindRows, ReadsAndWritesNoMoreThanWasReceived) {
+  Table table(10);
+  const FindRowsAttributes inserts{.inserts = true, .shard = {1, 2, true}};
+  EXPECT_EQ(table.run({5, 6, 5, 8, 9}, inserts, {1, 2, 100}), (Rows{0, 1, 0, -7, -7})) << "of two ranks";
+  EXPECT_EQ(table.fresh(), (Rows{0, 1, -1, -7, -7}));
+  EXPECT_EQ(table.run({9, 5, 6}, {}, {0, 2, 100}), (Rows{-1, 0, -7}));
+  EXPECT_EQ(table.in_use(), 2);
+}
+
+TEST(FindRows, NamesTheRankWhoseShareIsFull) {
+  Table table(2);
+  try {
+    table.run({1, 2, 3}, {.inserts = true, .shard = {3, 4, true}});
+    ADD_FAILURE() << "a third key was given a row";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 3's share of 2 rows (model.hash_buckets)"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(RowShard, GivesEveryRankAboutAsManyKeys) {
+  constexpr std::int64_t rows = 200'000;
+  const Keys keys = make_keys(rows);
+  for (const int ranks : {2, 3, 100}) {
+    const RowShard shard{0, ranks, true};
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks));
+    for (const std::int64_t key : keys) ++counts.at(static_cast<std::size_t>(shard.owner(key)));
+    EXPECT_LE(*std::ranges::max_element(counts), shard.size(rows));
+  }
+  EXPECT_EQ((RowShard{0, 100, true}.size(10'000'000'000)), 102'001'024);
+  EXPECT_EQ((RowShard{0, 2, true}.size(600)), 600) << "never more than all";
+}
+
+/// Counters of ranks, one after the other, are those of one table.
+TEST(RowIndex, CountersOfRanksAreThoseOfOne) {
+  constexpr std::int64_t ranks = 4, each = 1024;
+  std::vector<std::uint8_t> of_ranks(ranks * each), of_one(ranks * each);
+  for (const std::int64_t key : make_keys(300)) {
+    const RowShard shard{0, ranks, true};
+    const std::size_t at = RowIndex::counter_at(shard.place_on_rank(key), each);
+    ++of_ranks[static_cast<std::size_t>(shard.owner(key)) * each + at];
+    ++of_one[RowIndex::counter_at(RowShard{}.place_on_rank(key), ranks * each)];
+  }
+  EXPECT_EQ(of_ranks, of_one);
+}
+
+TEST(RowIndex, FewerOrMoreCountersCountNoLess) {
+  const std::vector<std::uint8_t> counters{3, 1, 0, 4, 2, 0};
+  const auto resized = [&](std::size_t count) {
+    std::vector<std::uint8_t> other(count, 9);
+    RowIndex::resize_counters(counters, other);
+    return other;
+  };
+  EXPECT_EQ(resized(6), counters);
+  EXPECT_EQ(resized(3), (std::vector<std::uint8_t>{3, 4, 2}));
+  EXPECT_EQ(resized(12), (std::vector<std::uint8_t>{3, 3, 1, 1, 0, 0, 4, 4, 2, 2, 0, 0}));
+  EXPECT_EQ(resized(4), (std::vector<std::uint8_t>{3, 1, 4, 2}));
+}
+
 TEST(FindRows, TakesRowsFromRareKeysAndGivesThemToOthers) {
   Table table(4);
   const FindRowsAttributes sweep{.inserts = true, .sweep = RowSweep{2, 0.5f, 0.75f}};
@@ -250,6 +311,19 @@ TEST(StartRows, DrawsFromTheInitializersDistribution) {
   }
   EXPECT_NEAR(sum / 8000, 0, 0.05);
   EXPECT_NEAR(squares / 8000, 4.0 / 3, 0.05);
+}
+
+TEST(StartRows, ReadsNoMoreThanWasReceived) {
+  Rows fresh{1, 2, 3}, counts{1, 1, 100};
+  Keys keys{7, 8, 9};
+  std::vector<float> table(8, 9.0f);
+  const std::vector<TensorDesc> inputs{
+      {DType::i32, Shape{3}}, {DType::i64, Shape{3}}, {DType::f32, Shape{8}}, {DType::i32, Shape{3}}};
+  const StartRows op(StartRowsAttributes{});
+  const auto kernel = make_test_backend()->kernels().make_kernel({op, inputs, op.infer(inputs)});
+  std::vector<void*> in{fresh.data(), keys.data(), table.data(), counts.data()};
+  kernel->run({in, {}});
+  EXPECT_EQ(table, (std::vector<float>{9, 0, 0, 9, 9, 9, 9, 9}));
 }
 
 TEST(StartRows, ZeroesARowsOnlyNumber) {
