@@ -3,6 +3,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/sparse/divided_table.h"
 #include "core/ops/sparse/embedding_bag.h"
+#include "core/ops/sparse/find_rows.h"
 #include "core/ops/tensor/reshape.h"
 #include "core/ops/text/embedding.h"
 #include "core/ops/training/all_reduce.h"
@@ -165,12 +166,31 @@ bool reads_sparse_table(const Node& node) {
          static_cast<const EmbeddingBag&>(*node.op).table_gradient() == TableGradient::sparse;
 }
 
+RowShard choose_shard(const Graph& graph, ValueId ids, RowShard shard) {
+  const NodeId producer = graph.value(ids).producer;
+  shard.by_key = producer >= 0 && graph.node(producer).op->type() == "find_rows";
+  return shard;
+}
+
 void divide_tables(const Graph& graph, const RowShard& shard, Rewriter& rewriter) {
+  const auto resize = [&](ValueId variable, Shape shape) {
+    if (variable != no_value) rewriter.graph().value(rewriter.mapped(variable)).desc.shape = std::move(shape);
+  };
   for (const Node& node : graph.nodes()) {
-    if (!reads_sparse_table(node)) continue;
-    const ValueId table = node.inputs[Embedding::table];
-    const Shape& whole = graph.desc(table).shape;
-    rewriter.graph().value(rewriter.mapped(table)).desc.shape = Shape{shard.size(whole[0]), whole[1]};
+    if (reads_sparse_table(node)) {
+      const ValueId table = node.inputs[Embedding::table];
+      const Shape& whole = graph.desc(table).shape;
+      resize(table, Shape{choose_shard(graph, node.inputs[Embedding::ids], shard).size(whole[0]), whole[1]});
+    } else if (node.op->type() == "find_rows") {
+      const std::vector<ValueId>& index = node.inputs;
+      const RowShard by_key = choose_shard(graph, node.outputs[FindRows::rows], shard);
+      const std::int64_t rows = by_key.size(graph.desc(index[FindRows::index_keys]).shape[0]);
+      for (const int of_rows : {FindRows::index_keys, FindRows::scores, FindRows::freed}) {
+        resize(index[static_cast<std::size_t>(of_rows)], Shape{rows});
+      }
+      resize(index[FindRows::slots], Shape{RowIndex::slots_for(rows)});
+      resize(index[FindRows::seen], Shape{RowIndex::counters_for(rows)});
+    }
   }
 }
 

@@ -33,7 +33,10 @@ Graph exchange_tables(const Graph& graph, const DistributionOptions& options);
 /// Whether a node looks rows up in a table with a sparse gradient; its inputs are Embedding::Input's.
 bool reads_sparse_table(const Node& node);
 
-/// Leaves this rank's rows of the tables in the new graph.
+/// How ranks divide the tables that are read by `ids`, whose keys the ranks find in dynamic ones.
+RowShard choose_shard(const Graph& graph, ValueId ids, RowShard shard);
+
+/// Leaves this rank's rows of the tables, and its part of a row index, in the new graph.
 void divide_tables(const Graph& graph, const RowShard& shard, Rewriter& rewriter);
 
 }  // namespace ptrain

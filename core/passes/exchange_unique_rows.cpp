@@ -1,6 +1,7 @@
 #include "core/passes/exchange_unique_rows.h"
 
 #include "core/ops/sparse/exchanged_rows.h"
+#include "core/ops/sparse/find_rows.h"
 #include "core/ops/text/embedding.h"
 #include "core/passes/rewriter.h"
 
@@ -36,7 +37,8 @@ class UniqueRowExchange {
   /// The different ids of a batch, and those that this rank is asked for.
   struct Ids {
     RowExchange sizes;
-    ValueId inverse, unique, counts, received, received_counts;
+    ValueId inverse = no_value, unique = no_value, counts = no_value;
+    ValueId received = no_value, received_counts = no_value;       // of keys: the rows that they have here
     ValueId rows = no_value, numbers = no_value, used = no_value;  // of a gradient
   };
   /// Ids, and the rows that each rank has of the table.
@@ -51,6 +53,10 @@ class UniqueRowExchange {
         send_gradient(node);
       } else if (reads_sparse_table(node)) {
         look_up(node);
+      } else if (node.op->type() == "find_rows") {
+        find_rows(node);
+      } else if (node.op->type() == "start_rows") {
+        start_rows(node);
       } else {
         rewriter_.copy(node);
       }
@@ -67,7 +73,7 @@ class UniqueRowExchange {
   std::vector<ValueId> start(const std::string& name, OpPtr op, const std::vector<ValueId>& inputs, Pass phase,
                              std::vector<ValueId>& waited) {
     std::vector<ValueId> outputs = to().add_node(name, std::move(op), inputs, phase);
-    waited.insert(waited.end(), inputs.begin(), inputs.end());
+    std::ranges::copy_if(inputs, std::back_inserter(waited), [](ValueId input) { return input != no_value; });
     waited.insert(waited.end(), outputs.begin(), outputs.end());
     return outputs;
   }
@@ -84,12 +90,15 @@ class UniqueRowExchange {
   Ids& exchange_ids(ValueId ids, ValueId table, Pass phase) {
     const std::int64_t rows = to().desc(rewriter_.mapped(table)).shape[0];
     const auto [found, is_new] = ids_.try_emplace({ids, rows});
-    Ids& exchanged = found->second;
-    if (!is_new) return exchanged;
+    if (is_new) found->second = send_ids(ids, {*options_.tables, graph_.desc(ids).count(), rows}, phase);
+    return found->second;
+  }
+
+  Ids send_ids(ValueId ids, const RowExchange& sizes, Pass phase) {
+    Ids exchanged{.sizes = sizes};
     const std::string name = graph_.value(ids).name;
     const std::vector<ValueId> unique =
-        to().add_node(name + ".unique", std::make_shared<UniqueIds>(*options_.tables), {rewriter_.mapped(ids)}, phase);
-    exchanged.sizes = {*options_.tables, graph_.desc(ids).count(), rows};
+        to().add_node(name + ".unique", std::make_shared<UniqueIds>(sizes.shard), {rewriter_.mapped(ids)}, phase);
     exchanged.inverse = unique[UniqueIds::inverse];
     exchanged.unique = unique[UniqueIds::unique];
     exchanged.counts = unique[UniqueIds::counts];
@@ -101,6 +110,52 @@ class UniqueRowExchange {
     exchanged.received = received[ExchangeIds::received];
     exchanged.received_counts = received[ExchangeIds::received_counts];
     return exchanged;
+  }
+
+  /// Finds the rows of keys on the ranks that have them.
+  void find_rows(const Node& node) {
+    const ValueId keys = node.inputs[FindRows::keys], rows = node.outputs[FindRows::rows];
+    FindRowsAttributes attributes = static_cast<const FindRows&>(*node.op).attrs();
+    attributes.shard = choose_shard(graph_, rows, *options_.tables);
+    const std::int64_t own_rows = to().desc(rewriter_.mapped(node.inputs[FindRows::index_keys])).shape[0];
+    Ids ids = send_ids(keys, {attributes.shard, graph_.desc(keys).count(), own_rows}, node.phase);
+    std::vector<ValueId> inputs = rewriter_.mapped(node.inputs);
+    inputs.resize(FindRows::input_count, no_value);
+    inputs[FindRows::keys] = ids.received;
+    inputs[FindRows::received_counts] = ids.received_counts;
+    const std::vector<ValueId> found =
+        to().add_node(node.name, std::make_shared<FindRows>(attributes), inputs, node.phase);
+    if (attributes.inserts) {
+      rewriter_.map(node.outputs[FindRows::fresh], found[FindRows::fresh]);
+      received_keys_[node.outputs[FindRows::fresh]] = {ids.received, ids.received_counts};
+    }
+    ids.received = found[FindRows::rows];
+    const bool may_lack_rows = !attributes.inserts || attributes.admit_after > 1;
+    rewriter_.map(rows, may_lack_rows && has_other_readers(rows) ? find_known(node, ids) : ids.inverse);
+    ids_[{rows, own_rows}] = ids;
+  }
+
+  /// The numbers of a batch's keys among the different ones, -1 for those without a row.
+  ValueId find_known(const Node& node, const Ids& ids) {
+    const std::string name = node.name + ".known";
+    const std::vector<ValueId> known =
+        start_and_wait(name, std::make_shared<ExchangeRows>(ids.sizes),
+                       {no_value, ids.counts, ids.received, ids.received_counts}, node.phase);
+    return to().add(name + ".ids", std::make_shared<KnownIds>(), {ids.inverse, known[ExchangeRows::rows]}, node.phase);
+  }
+
+  /// Whether others than look-ups and their gradients read ids.
+  bool has_other_readers(ValueId ids) const {
+    return std::ranges::any_of(graph_.nodes(), [&](const Node& node) {
+      const bool is_look_up = reads_sparse_table(node) || node.op->type() == "sparse_gradient";
+      return !is_look_up && std::ranges::count(node.inputs, ids) > 0;
+    });
+  }
+
+  void start_rows(const Node& node) {
+    const auto& [keys, counts] = received_keys_.at(node.inputs[StartRows::fresh]);
+    const ValueId fresh = rewriter_.mapped(node.inputs[StartRows::fresh]);
+    rewriter_.copy(node, {fresh, keys, rewriter_.mapped(node.inputs[StartRows::table]), counts});
   }
 
   void look_up(const Node& node) {
@@ -140,9 +195,10 @@ class UniqueRowExchange {
   const DistributionOptions& options_;
   Rewriter rewriter_;
   std::map<IdsKey, Ids> ids_;
-  std::map<ValueId, ValueId> tables_;  // of the old graph, by their gradients
-  std::map<ValueId, ValueId> used_;    // by a gradient of the new graph
-  std::vector<ValueId> waited_;        // of the exchanges of gradients
+  std::map<ValueId, ValueId> tables_;                             // of the old graph, by their gradients
+  std::map<ValueId, ValueId> used_;                               // by a gradient of the new graph
+  std::map<ValueId, std::pair<ValueId, ValueId>> received_keys_;  // and their counts, by the old graph's fresh rows
+  std::vector<ValueId> waited_;                                   // of the exchanges of gradients
 };
 
 }  // namespace

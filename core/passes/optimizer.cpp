@@ -165,13 +165,15 @@ class OptimizerPass {
       return node.op->type() == "start_rows" && node.inputs[StartRows::table] == table;
     });
     if (start == nodes.end()) return;
-    const ValueId fresh = start->inputs[StartRows::fresh], keys = start->inputs[StartRows::keys];
+    std::vector<ValueId> inputs = start->inputs;
+    const ValueId fresh = inputs[StartRows::fresh];
     const Node& finds = nodes[static_cast<std::size_t>(graph_.value(fresh).producer)];
     if (!static_cast<const FindRows&>(*finds.op).attrs().sweep) return;
     for (const ValueId moment : moments) {
       if (moment == no_value) continue;
       const std::string name = graph_.value(moment).name + ".start";
-      graph_.add_node(name, std::make_shared<StartRows>(StartRowsAttributes{}), {fresh, keys, moment}, Pass::update);
+      inputs[StartRows::table] = moment;
+      graph_.add_node(name, std::make_shared<StartRows>(StartRowsAttributes{}), inputs, Pass::update);
     }
   }
 

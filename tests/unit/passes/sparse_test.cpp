@@ -231,6 +231,38 @@ TEST(SparseTables, KeepWhatExchangesReadAndWriteUntilTheyEnd) {
   EXPECT_EQ(exchanges, 6);
 }
 
+/// What lacks a row is asked for only where others than look-ups read the ids, and keys may lack one.
+TEST(SparseTables, OfKeysHaveTheirRowsFoundByTheRanksThatHaveThem) {
+  ClickSpec spec;
+  spec.hash_buckets = 1'000'000;
+  spec.bag_size = 3;
+  PipelineOptions options = adamw();
+  options.distribution = DistributionOptions{.rank = 1, .world_size = 4};
+  options.distribution->tables = RowShard{1, 4};
+  for (const BagMode bag : {BagMode::sum, BagMode::mean}) {
+    for (const std::int64_t admit_after : {1, 2}) {
+      spec.bag = bag;
+      spec.dynamic_table =
+          FindRowsAttributes{.inserts = true, .admit_after = admit_after, .sweep = RowSweep{5, 0.5, 1}};
+      const auto build = [&](Mode mode) { return with_losses(*make_click_model(spec), batch, mode, "clicks"); };
+      const Graph graph = build_training_graph(build(Mode::training), options).graph;
+      constexpr std::int64_t rows = 250'000 + 5'000 + 1024;
+      for (const char* name : {row_index::keys, row_index::scores, row_index::freed}) {
+        EXPECT_EQ(graph.desc(graph.find_value(name)).shape, Shape{rows}) << name;
+      }
+      EXPECT_EQ(graph.desc(graph.find_value(row_index::slots)).count(), RowIndex::slots_for(rows));
+      EXPECT_EQ(graph.desc(graph.find_value("deep.words.weight")), (TensorDesc{DType::f32, Shape{rows, embedding}}));
+      auto types = node_types(graph);
+      EXPECT_EQ(types["exchange_ids"], 1);
+      EXPECT_EQ(types["start_rows"], 2 + 4) << "tables and their moments";
+      EXPECT_EQ(types["known_ids"], bag == BagMode::mean && admit_after > 1 ? 1 : 0);
+      auto evaluation = node_types(build_evaluation_graph(build(Mode::evaluation), options).graph);
+      EXPECT_EQ(evaluation["exchange_ids"], 1);
+      EXPECT_EQ(evaluation["known_ids"], bag == BagMode::mean ? 1 : 0);
+    }
+  }
+}
+
 TEST(SparseTables, AreReadOnce) {
   Graph graph;
   const ValueId ids = graph.add_input("ids", {DType::i32, Shape{4, 2}});
