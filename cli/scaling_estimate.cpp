@@ -41,8 +41,9 @@ void require_same_step(const Config& config, const nlohmann::json& report, const
     const Key& key = *find_key(name);
     const nlohmann::json theirs = find_value(report, name), ours = key.get(config);
     if (theirs.is_null() || theirs == ours) continue;
-    const bool either_automatic = std::string_view(name) == "model.classes" && (theirs == 0 || ours == 0);
-    if (either_automatic) continue;
+    const bool is_capacity = config.model.dynamic_table && key.name == "model.hash_buckets";  // which costs no time
+    const bool either_automatic = key.name == "model.classes" && (theirs == 0 || ours == 0);
+    if (is_capacity || either_automatic) continue;
     fail_usage("--measured {}: is of another training: {} {}, here {}", path, name, to_text(theirs), to_text(ours));
   }
 }

@@ -125,8 +125,9 @@ std::vector<Key> model_keys(const std::vector<ModelEntry>& models) {
       model_key("max_positions", &ModelConfig::max_positions, "longest sequence with position embeddings")
           .between(2, 65536),
       model_key("hash_buckets", &ModelConfig::hash_buckets,
-                "rows of the embedding table for categorical features, which are indexed by hash")
-          .between(1, 2147483647),
+                "rows of the embedding table for categorical features, which are indexed by hash: at most 2147483647, "
+                "with model.dynamic_table on each rank")
+          .between(1, 1'000'000'000'000),
       model_key("dynamic_table", &ModelConfig::dynamic_table,
                 "each category has a row of its own, made when training first sees it; model.hash_buckets are then the "
                 "most rows"),

@@ -75,6 +75,12 @@ void write_row_keys(Variables& variables, std::span<const std::byte> keys) {
   variables.write_part(row_index::scores, 0, std::as_bytes(std::span(ones)));
 }
 
+void write_row_counters(const Variables& variables, std::span<const std::byte> counters) {
+  const auto own = view<std::uint8_t>(variables, row_index::seen, variables.at(row_index::seen).desc.count());
+  const std::span saved(reinterpret_cast<const std::uint8_t*>(counters.data()), counters.size());
+  RowIndex::resize_counters(saved, own);
+}
+
 std::vector<std::int64_t> list_used_rows(const Variables& variables) {
   std::vector<std::int64_t> used;
   if (!has_row_index(variables)) return used;

@@ -48,6 +48,9 @@ void set_row_count(const Variables& variables, std::int64_t rows, std::string_vi
 /// once.
 void write_row_keys(Variables& variables, std::span<const std::byte> keys);
 
+/// Sets the counters of occurrences from those of a checkpoint, of which there may be another number.
+void write_row_counters(const Variables& variables, std::span<const std::byte> counters);
+
 /// The numbers of the rows that are not on the free list; none where there is no row index.
 std::vector<std::int64_t> list_used_rows(const Variables& variables);
 

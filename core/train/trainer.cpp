@@ -42,8 +42,11 @@ Trainer::Trainer(const Config& config, std::string config_hash, Backend& backend
       best_(config.output.keep_best, config.train.patience,
             std::filesystem::path(config.output.dir) / run_files::best) {
   require_rows_can_grow(model, backend.memory());
-  if (config.model.dynamic_table && ranks_.several()) {  // as many as a launcher started, whatever dist.ranks says
-    fail_usage("model.dynamic_table: expected 1 rank, got {}", ranks_.world_size());
+  const bool divides = config.dist.tables == TablePlacement::rows && !config.dist.reproducible;
+  // As many ranks as a launcher started, whatever dist.ranks says.
+  if (config.model.dynamic_table && ranks_.several() && !divides) {
+    fail_usage("model.dynamic_table: on {} ranks expected dist.tables rows and dist.reproducible false",
+               ranks_.world_size());
   }
 }
 
@@ -285,6 +288,7 @@ void Trainer::finish_timing(const PhasedLoader& loader) {
   timer_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
   plans_.note_trained(timer_.figures().flops, timer_.figures().samples);
   if (decoders_) outcome_.device_decoded = loader.device_decoded();
+  outcome_.table = count_all_rows();
   outcome_.bad_samples = ranks_.collect(loader.bad_samples());
   if (outcome_.bad_samples.count > 0) observer_.on_note(outcome_.bad_samples.text("training"));
   if (const ValueWatch* const watch = plans_.value_watch()) {
@@ -375,9 +379,24 @@ void Trainer::write_model_files(const std::filesystem::path& folder) {
   write_model_document(folder, config, model_, training_data_.info());
 }
 
+/// Of a dynamic table, over all ranks.
+std::optional<TableReport> Trainer::count_all_rows() const {
+  std::optional<TableReport> table = count_table_rows(plans_.variables());
+  if (!table || !ranks_.several()) return table;
+  std::array counts{static_cast<double>(table->rows), static_cast<double>(table->evicted),
+                    static_cast<double>(table->unadmitted)};
+  ranks_.add_up(counts);
+  table->rows = std::llround(counts[0]);
+  table->evicted = std::llround(counts[1]);
+  table->unadmitted = std::llround(counts[2]);
+  table->capacity = config_.model.hash_buckets;
+  table->load = counts[0] / static_cast<double>(table->capacity);
+  return table;
+}
+
 RunResult Trainer::result() const {
   RunEnd outcome = outcome_;
-  outcome.table = count_table_rows(plans_.variables());
+  if (!outcome.table) outcome.table = count_table_rows(plans_.variables());
   return {std::move(outcome),
           plans_.figures(),
           start_,

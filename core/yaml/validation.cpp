@@ -1,6 +1,7 @@
 #include "core/yaml/validation.h"
 
 #include "core/base/errors.h"
+#include "core/base/row_shard.h"
 #include "core/config/config_enums.h"
 #include "core/config/keys.h"
 #include "core/config/text.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 namespace ptrain {
@@ -89,7 +91,7 @@ void check_data(const Config& config, const Catalogs& catalogs, const Rejection&
   }
 }
 
-/// Rows are numbered in the order in which one rank sees them.
+/// Each rank numbers the rows that it sees.
 void check_dynamic_table(const Config& config, const Rejection& reject) {
   const auto refuse = [&](const char* key, const char* expected, const char* why) {
     reject(key, "expected {} with model.dynamic_table: {}", expected, why);
@@ -97,7 +99,12 @@ void check_dynamic_table(const Config& config, const Rejection& reject) {
   if (config.device.kind != DeviceKind::automatic && config.device.kind != DeviceKind::cpu) {
     refuse("device", "cpu", "tables grow on the CPU only");
   }
-  if (config.dist.ranks > 1) refuse("dist.ranks", "1", "ranks would give rows to other categories");
+  if (config.dist.ranks > 1 && config.dist.tables != TablePlacement::rows) {
+    refuse("dist.tables", "rows", "ranks would give the rows of whole tables to other categories");
+  }
+  if (config.dist.ranks > 1 && config.dist.reproducible) {
+    refuse("dist.reproducible", "false", "ranks give rows to keys, whose sums have the order of the ranks");
+  }
   if (config.train.average_checkpoints > 0) {
     refuse("train.average_checkpoints", "0", "rows are not the same categories' in all checkpoints");
   }
@@ -113,6 +120,20 @@ void check_delayed_updates(const Config& config, const Rejection& reject) {
   if (config.dist.tables != TablePlacement::rows) {
     reject("dist.tables", "expected rows with dist.updates delayed: ranks that have whole tables exchange no rows");
   }
+}
+
+/// Rows are numbered in 32 bits.
+void check_row_count(const Config& config, const Rejection& reject) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t rows = config.model.hash_buckets;
+  if (!config.model.dynamic_table || config.dist.ranks == 1) {
+    if (rows > most) reject("model.hash_buckets", "expected at most {}, got {}", most, rows);
+    return;
+  }
+  const std::int64_t share = RowShard{0, static_cast<int>(config.dist.ranks), true}.size(rows);
+  if (share <= most) return;
+  reject("model.hash_buckets", "{} are {} for each of dist.ranks {}, expected at most {}", rows, share,
+         config.dist.ranks, most);
 }
 
 /// Embedding tables are updated by the rows that a batch reads, on one rank.
@@ -131,6 +152,7 @@ void check_tables(const Config& config, const Rejection& reject) {
   };
   expect("train.accumulate_steps", 1, static_cast<double>(train.accumulate_steps));
   expect("train.ema_decay", 0, train.ema_decay);
+  check_row_count(config, reject);
   if (config.model.dynamic_table) check_dynamic_table(config, reject);
 }
 

@@ -1,4 +1,5 @@
-"""Tables whose rows the ranks divide: threads and processes alike, and runs that are killed, in all exchanges.
+"""Tables whose rows the ranks divide: threads and processes alike, and runs that are killed, in all exchanges, and those that
+grow.
 
 PTRAIN_TABLE_KILLS says how many moments a run is killed at (default 30). What needs mpirun is skipped without it, and in
 builds without MPI.
@@ -7,11 +8,12 @@ import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import time
 import unittest
 
-from program import run
+from program import get_figures, run
 from test_distributed import RanksTest, environment, has_mpi
 
 CLICKS = """\
@@ -26,9 +28,15 @@ eval: {every_steps: 10}
 dist: {tables: rows, timeout_seconds: 6}
 output: {dir: runs/tiny}
 """
+LINKS = """\
+ranks_per_node: 2
+inside_node: {latency_us: 10, bandwidth_gb_s: 10}
+between_nodes: {latency_us: 20, bandwidth_gb_s: 1}
+"""
 IN_ORDER = ["-o", "dist.reproducible=true"]
 DELAYED = ["-o", "dist.updates=delayed"]
-EXCHANGES = {"all_to_all": [], "delayed": DELAYED, "in_order": IN_ORDER}
+GROWING = ["-o", "model.dynamic_table=true"]
+EXCHANGES = {"all_to_all": [], "delayed": DELAYED, "in_order": IN_ORDER, "growing": GROWING}
 
 
 class TablesTest(RanksTest):
@@ -48,12 +56,6 @@ class TablesTest(RanksTest):
 
 
 class Estimates(TablesTest):
-    LINKS = """\
-ranks_per_node: 2
-inside_node: {latency_us: 10, bandwidth_gb_s: 10}
-between_nodes: {latency_us: 20, bandwidth_gb_s: 1}
-"""
-
     def estimate(self, *arguments, json_output=True):
         answer = run("estimate", self.config, *arguments, *(["--json"] if json_output else []))
         self.assertEqual(answer.returncode, 0, answer.stderr)
@@ -61,7 +63,7 @@ between_nodes: {latency_us: 20, bandwidth_gb_s: 1}
 
     def test_of_more_ranks_say_what_tables_exchange(self):
         links = self.folder / "links.yaml"
-        links.write_text(self.LINKS)
+        links.write_text(LINKS)
         self.train_on(1, "one")
         scaling = ["--ranks", "1,2,4", "--links", links, "--measured", self.folder / "one/report.json"]
         one, two, four = self.estimate(*scaling)
@@ -89,7 +91,7 @@ between_nodes: {latency_us: 20, bandwidth_gb_s: 1}
 class DelayedUpdates(TablesTest):
     def test_hide_the_exchange_in_predictions(self):
         """0.5 MB of gradients, 8 ms on these links, and the tables' take less than a step of 1 s."""
-        (self.folder / "links.yaml").write_text(Estimates.LINKS)
+        (self.folder / "links.yaml").write_text(LINKS)
         (self.folder / "one.json").write_text(json.dumps({"latency_ms": {"step": {"mean": 1000, "stdev": 0}}}))
         predicted = {}
         for name, options in (("synchronous", []), ("delayed", DELAYED)):
@@ -113,11 +115,95 @@ class DelayedUpdates(TablesTest):
     def test_are_refused_where_they_are_not_defined(self):
         for option, expected in (("dist.shard=optimizer", "dist.updates: expected synchronous: dist.shard divides"),
                                  ("dist.reproducible=true", "dist.updates: expected synchronous: dist.reproducible has"),
-                                 ("dist.tables=replicated", "dist.tables: expected rows with dist.updates delayed")):
+                                 ("dist.tables=replicated", "dist.tables: expected rows with dist.updates delayed"),
+                                 ("model.dynamic_table=true", "dist.updates: expected synchronous: model.dynamic_table")):
             result = self.on_ranks(2, "refused", *DELAYED, "-o", option)
             self.assertEqual(result.returncode, 2, option)
             self.assertIn(expected, result.stderr)
             self.assertFalse((self.folder / "refused").exists(), option)
+
+
+class Growing(TablesTest):
+    def read_rows(self, folder):
+        """The embedding rows of the weights file in a folder, by their keys."""
+        data = (self.folder / folder / "model.safetensors").read_bytes()
+        start = 8 + int.from_bytes(data[:8], "little")
+        tensors = json.loads(data[8:start])
+        values = {name: data[slice(*(start + at for at in tensors[name]["data_offsets"]))]
+                  for name in ("row_index.keys", "deep.words.weight")}
+        count = len(values["row_index.keys"]) // 8
+        keys = struct.unpack(f"<{count}q", values["row_index.keys"])
+        floats = struct.unpack(f"<{count * 9}f", values["deep.words.weight"])
+        return {key: floats[9 * row:9 * row + 9] for row, key in enumerate(keys)}
+
+    def test_ranks_have_the_rows_of_one(self):
+        for ranks in (1, 2, 4):
+            self.train_on(ranks, f"on-{ranks}", *GROWING)
+        rows = self.read_rows("on-1")
+        self.assertGreater(len(rows), 400)
+        for ranks in (2, 4):
+            output = f"on-{ranks}"
+            self.assert_losses_agree(output, self.losses("on-1"))
+            own = self.read_rows(output)
+            self.assertEqual(own.keys(), rows.keys())
+            for key, row in rows.items():
+                for value, other in zip(own[key], row):
+                    self.assertAlmostEqual(value, other, places=4)
+            tables = [self.report(name)["model"]["table"] for name in (output, "on-1")]
+            self.assertEqual(*tables)
+        model = self.folder / "copy"
+        self.assertEqual(run("export", self.folder / "on-2", "--out", model).returncode, 0)
+        self.assertEqual(self.read_rows("copy"), self.read_rows("on-2"))
+        scores = [get_figures(self.report(name)) for name in ("on-1", "on-2")]
+        weights = f"model.weights={self.folder / 'on-2/model.safetensors'}"
+        again = run("eval", self.config, *GROWING, "-o", weights, "--out", self.folder / "again", "--progress", "none")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        scores.append(get_figures(self.report("again")))
+        for score in scores[1:]:
+            self.assertAlmostEqual(score["auc"], scores[0]["auc"], places=4)
+
+    def test_they_resume_on_other_numbers_of_ranks(self):
+        options = [*GROWING, "-o", "eval.every_steps=0", "-o", "model.admit_after=2"]
+        rows = []
+        for steps, ranks in ((8, 2), (12, 3), (16, 1)):
+            self.train_on(ranks, "parts", *options, "-o", f"train.steps={steps}", "--resume", "auto", batch=12)
+            if ranks != 2:
+                self.assertIn(f"ckpt-{steps - 4}.", self.report("parts")["progress"]["resumed_from"])
+            table = self.report("parts")["model"]["table"]
+            self.assertEqual(len(self.read_rows("parts")), table["rows"])
+            rows.append(table["rows"])
+        self.assertEqual(sorted(rows), rows)
+        self.assertGreater(rows[0], 50)
+
+    def test_a_share_that_is_full_ends_all(self):
+        full = self.on_ranks(2, "full", *GROWING, "-o", "model.hash_buckets=100")
+        self.assertEqual(full.returncode, 1, full.stderr)
+        self.assertIn("share of 100 rows (model.hash_buckets)", full.stderr)
+
+    def test_may_have_more_rows_than_32_bits_number(self):
+        large = [*GROWING, "-o", "model.hash_buckets=10000000000"]
+        answer = run("estimate", self.config, *large, "-o", "dist.ranks=100", "--json")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        rows = 10**8 + 2 * 10**6 + 1024
+        row = (1 + 9) * 3 * 4 + 8  # of two tables, two moments and the key
+        self.assertAlmostEqual(json.loads(answer.stdout)["memory"]["variable_bytes"], rows * row + 2**28 * 4, delta=2**23)
+        self.train_on(1, "one", *GROWING)
+        links = self.folder / "links.yaml"
+        links.write_text(LINKS)
+        scaling = ["--ranks", "100", "--links", links, "--measured", self.folder / "one/report.json"]
+        scaled = json.loads(run("estimate", self.config, *large, "-o", "dist.ranks=100", *scaling, "--json").stdout)[0]
+        self.assertAlmostEqual(scaled["tables"]["different_ids"], 8 * 26, places=3)
+        self.assertAlmostEqual(scaled["tables"]["id_bytes"], 8 * 26 * 8 * 0.99, delta=0.1)
+        few = run("validate", self.config, *large, "-o", "dist.ranks=4")
+        self.assertEqual(few.returncode, 2)
+        self.assertIn("model.hash_buckets: 10000000000 are 2550001024 for each of dist.ranks 4", few.stderr)
+
+    def test_what_ranks_cannot_do_is_refused(self):
+        for option, message in (("dist.tables=replicated", "dist.tables: expected rows with model.dynamic_table"),
+                                ("dist.reproducible=true", "dist.reproducible: expected false with model.dynamic_table")):
+            refused = run("validate", self.config, *GROWING, "-o", "dist.ranks=2", "-o", option)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(message, refused.stderr)
 
 
 class Killed(TablesTest):
@@ -160,7 +246,7 @@ class Killed(TablesTest):
             self.finish(whole, *options)
             for run in range(3):
                 output, saved = f"killed-{name}-{run}", 0
-                for _ in range(kills // 6):
+                for _ in range(kills // (3 * len(EXCHANGES))):
                     self.assertTrue(self.kill_at(moment, output, *options))
                     self.assertGreaterEqual(self.saved_step(output), saved)
                     saved = self.saved_step(output)

@@ -12,9 +12,14 @@ namespace ptrain {
 
 WholeState::WholeState(const Model& model, Variables& variables, const Ranks& ranks, const std::optional<Shard>& shard,
                        Of of)
-    : variables_(variables), ranks_(ranks), shard_(shard) {
+    : variables_(variables),
+      ranks_(ranks),
+      shard_(shard),
+      rows_(model, variables, ranks, of,
+            [this](const std::string& name, Variables::Entry whole) { replace(name, std::move(whole)); }) {
   for (const ModelVariable& table : model.variables()) {
-    if (!variables.contains(table.name) || variables.at(table.name).desc.shape == table.shape) continue;
+    if (table.is_dynamic || !variables.contains(table.name)) continue;
+    if (variables.at(table.name).desc.shape == table.shape) continue;
     const std::string buffer = flat::table + table.name;
     add_table(variables.contains(buffer) ? std::vector{table.name, buffer} : std::vector{table.name},
               {DType::f32, table.shape});
@@ -103,7 +108,7 @@ void WholeState::add_masters(Buffer& masters) {
 }
 
 std::set<std::string> WholeState::names() const {
-  std::set<std::string> names;
+  std::set<std::string> names = rows_.names();
   for (const Table& table : tables_) {
     for (const auto& [name, own] : table.variables) names.insert(name);
   }
@@ -119,11 +124,13 @@ std::int64_t WholeState::Table::chunk() const {
 void WholeState::gather() {
   for (Table& table : tables_) gather(table);
   for (Buffer& buffer : buffers_) gather(buffer);
+  rows_.gather();
 }
 
 void WholeState::scatter() {
   for (Table& table : tables_) scatter(table);
   for (const Buffer& buffer : buffers_) scatter(buffer);
+  rows_.scatter();
 }
 
 void WholeState::gather(Table& table) {

@@ -1,5 +1,5 @@
-// What ranks divide among themselves (dist.shard: moments and masters; dist.tables: rows of tables): whole on rank 0,
-// for files, and back.
+// What ranks divide among themselves (dist.shard: moments and masters; dist.tables: rows of tables, dynamic ones too):
+// whole on rank 0, for files, and back.
 #pragma once
 
 #include "core/base/rank_slice.h"
@@ -7,6 +7,7 @@
 #include "core/model/model.h"
 #include "core/passes/optimizer.h"
 #include "core/train/ranks.h"
+#include "core/train/state/whole_rows.h"
 
 #include <optional>
 #include <set>
@@ -22,7 +23,7 @@ namespace ptrain {
 /// nothing where nothing is divided.
 class WholeState {
  public:
-  enum class Of { all, parameters };  // parameters: no moments, which a model's file has not
+  using Of = WholeRows::Of;
 
   /// The first three must outlive it.
   WholeState(const Model& model, Variables& variables, const Ranks& ranks, const std::optional<Shard>& shard,
@@ -81,6 +82,7 @@ class WholeState {
   std::vector<Table> tables_;
   std::vector<Buffer> buffers_;
   std::vector<std::pair<std::string, std::optional<Variables::Entry>>> replaced_;  // rank 0's own; none: there was none
+  WholeRows rows_;
 };
 
 }  // namespace ptrain

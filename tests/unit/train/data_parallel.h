@@ -26,4 +26,19 @@ inline Config shared_out(Config config, int world_size) {
   return config;
 }
 
+/// The losses of a training whose ranks change, in steps of three.
+inline std::vector<double> train_in_parts(Config config, std::initializer_list<int> world_sizes) {
+  const TemporaryDirectory directory;
+  config = saved_to(directory, config);
+  config.resume = "auto";
+  config.train.steps = 0;
+  std::vector<double> losses;
+  for (const int world_size : world_sizes) {
+    config.train.steps += 3;
+    const auto part = train_on_ranks(shared_out(config, world_size), world_size)[0].result.losses;
+    losses.insert(losses.end(), part.begin(), part.end());
+  }
+  return losses;
+}
+
 }  // namespace ptrain::testing

@@ -1,11 +1,9 @@
 // model.dynamic_table: each category has a row of its own.
-#include "core/base/row_index.h"
 #include "core/passes/optimizer.h"
-#include "tests/unit/train/data_parallel.h"
+#include "tests/unit/train/table_rows.h"
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <set>
 
 namespace ptrain {
@@ -19,27 +17,6 @@ Config dynamic_config() {
   config.model.hash_buckets = 600;
   config.model.dynamic_table = true;
   return config;
-}
-
-std::vector<std::int64_t> read_keys(const Weights& weights) {
-  const std::vector<std::byte>& bytes = weights.at(row_index::keys);
-  std::vector<std::int64_t> keys(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(keys.data(), bytes.data(), bytes.size());
-  return keys;
-}
-
-/// Rows of floats by their keys.
-std::map<std::int64_t, std::vector<float>> rows_by_key(const Weights& state, const std::string& name) {
-  const std::vector<std::int64_t> keys = read_keys(state);
-  const std::vector<std::byte>& bytes = state.at(name);
-  const std::size_t width = bytes.size() / sizeof(float) / keys.size();
-  std::map<std::int64_t, std::vector<float>> rows;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    std::vector<float>& row = rows[keys[i]];
-    row.resize(width);
-    std::memcpy(row.data(), bytes.data() + i * width * sizeof(float), width * sizeof(float));
-  }
-  return rows;
 }
 
 /// A number of rows, from `least` on, among which no two keys share one by their remainders.
@@ -202,8 +179,6 @@ TEST(DynamicTables, AverageTheKnownKeysOfABag) {
   EXPECT_GT(get_value(result.evaluations.back(), "auc"), 0.7);
   EXPECT_GT(result.table->unadmitted, 0);
 }
-
-TEST(DynamicTables, AreRefusedOnSeveralRanks) { EXPECT_THROW(train_on_ranks(dynamic_config(), 2), Error); }
 
 TEST(DynamicTables, AreWholeInWeightsFiles) {
   Config config = dynamic_config();
