@@ -288,7 +288,7 @@ void Trainer::finish_timing(const PhasedLoader& loader) {
   timer_.end(gradients_.get(), backend_, config_.dist.bucket_mb << 20);
   plans_.note_trained(timer_.figures().flops, timer_.figures().samples);
   if (decoders_) outcome_.device_decoded = loader.device_decoded();
-  outcome_.table = count_all_rows();
+  outcome_.table = count_all_rows(plans_.variables(), ranks_, config_.model.hash_buckets);
   outcome_.bad_samples = ranks_.collect(loader.bad_samples());
   if (outcome_.bad_samples.count > 0) observer_.on_note(outcome_.bad_samples.text("training"));
   if (const ValueWatch* const watch = plans_.value_watch()) {
@@ -377,21 +377,6 @@ void Trainer::write_model_files(const std::filesystem::path& folder) {
   if (const auto table = count_table_rows(plans_.variables()))
     config.model.hash_buckets = std::max<std::int64_t>(1, table->rows);
   write_model_document(folder, config, model_, training_data_.info());
-}
-
-/// Of a dynamic table, over all ranks.
-std::optional<TableReport> Trainer::count_all_rows() const {
-  std::optional<TableReport> table = count_table_rows(plans_.variables());
-  if (!table || !ranks_.several()) return table;
-  std::array counts{static_cast<double>(table->rows), static_cast<double>(table->evicted),
-                    static_cast<double>(table->unadmitted)};
-  ranks_.add_up(counts);
-  table->rows = std::llround(counts[0]);
-  table->evicted = std::llround(counts[1]);
-  table->unadmitted = std::llround(counts[2]);
-  table->capacity = config_.model.hash_buckets;
-  table->load = counts[0] / static_cast<double>(table->capacity);
-  return table;
 }
 
 RunResult Trainer::result() const {

@@ -57,7 +57,6 @@ class Trainer {
   bool evaluation_is_due(std::int64_t done) const;
   std::int64_t steps_done() const { return start_.first_step + losses_.figures().steps; }
 
-  std::optional<TableReport> count_all_rows() const;
   void start_training();
   /// The metric that `key` names. Throws Error{usage} if the task has none of that name.
   const MetricInfo& metric_named(const std::string& name, const std::string& key) const;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -210,6 +211,16 @@ void WholeRows::scatter_rows(const RowValues& values, std::span<const std::int64
                   sent.data() + static_cast<std::size_t>(rows[taken] - begin) * values.row_bytes, values.row_bytes);
     }
   }
+}
+
+std::optional<TableReport> count_all_rows(const Variables& variables, const Ranks& ranks, std::int64_t capacity) {
+  std::optional<TableReport> table = count_table_rows(variables);
+  if (!table || !ranks.several()) return table;
+  std::array counts{static_cast<double>(table->rows), static_cast<double>(table->evicted),
+                    static_cast<double>(table->unadmitted)};
+  ranks.add_up(counts);
+  return TableReport{std::llround(counts[0]), capacity, std::llround(counts[1]), std::llround(counts[2]),
+                     counts[0] / static_cast<double>(capacity)};
 }
 
 }  // namespace ptrain

@@ -4,9 +4,11 @@
 #include "core/base/row_shard.h"
 #include "core/exec/variables.h"
 #include "core/model/model.h"
+#include "core/report/figures.h"
 #include "core/train/ranks.h"
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -68,5 +70,8 @@ class WholeRows {
   std::span<std::int32_t> slots_;
   std::int64_t own_capacity_ = 0;
 };
+
+/// The rows in use of all ranks, of `capacity`; none where there is no row index. All ranks call it.
+std::optional<TableReport> count_all_rows(const Variables& variables, const Ranks& ranks, std::int64_t capacity);
 
 }  // namespace ptrain
