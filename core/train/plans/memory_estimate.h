@@ -34,8 +34,8 @@ std::int64_t largest_batch(const StepOptions& step, const Model& model, const Bu
 /// Host memory for writing the weights, one tensor at a time: as read and in the file's layout.
 std::int64_t saving_bytes(const DeviceMemory& memory, const Model& model);
 
-/// Throws OutOfMemory, with the plan's size and a batch that fits, or the largest variable, unless a step of each phase plus `workspace` bytes
-/// fits into this rank's memory.
+/// Throws OutOfMemory, with the plan's size and a batch that fits, or the largest variable, unless a step of each phase
+/// plus `workspace` bytes fits into this rank's memory.
 void require_memory(const StepOptions& step, std::span<const TrainingStage> phases, Backend& backend,
                     const Model& model, const Ranks& ranks, std::int64_t workspace);
 
