@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import pathlib
-import socket
 import statistics
 import subprocess
 import sys
@@ -188,7 +187,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             results[ranks] = measure(arguments, ranks, pathlib.Path(folder))
         if arguments.out:
-            document = {"machine": socket.gethostname(), "arguments": vars(arguments), "rounds": results}
+            document = {"arguments": vars(arguments), "rounds": results}
             pathlib.Path(arguments.out).write_text(json.dumps(document, indent=1) + "\n")
     print_table(results)
 
