@@ -30,7 +30,7 @@ class DelayedUpdates {
 
   Graph run() {
     for (const Node& node : graph_.nodes()) sort(node);
-    if (!table_updates_.empty()) move_norms();
+    take_table_updates();
     keep_results();
     keep_ids();
     emit_step();
@@ -67,7 +67,6 @@ class DelayedUpdates {
       sends_.push_back(&node);
     } else if (node.phase == Pass::update) {
       updates_.push_back(&node);
-      if (type == "sparse_update") table_updates_ = updates_;
     } else {
       step_.push_back(&node);
     }
@@ -80,7 +79,12 @@ class DelayedUpdates {
   const std::string& root_name(const Node& start) const { return graph_.value(graph_.root(start.inputs[0])).name; }
 
   /// Tables are updated within the step, with what their updates need: norms and moments of new rows.
-  void move_norms() { updates_.erase(updates_.begin(), updates_.begin() + std::ssize(table_updates_)); }
+  void take_table_updates() {
+    const auto is_of_table = [](const Node* node) { return node->op->type() == "sparse_update"; };
+    const auto behind = std::find_if(updates_.rbegin(), updates_.rend(), is_of_table).base();
+    table_updates_.assign(updates_.begin(), behind);
+    updates_.erase(updates_.begin(), behind);
+  }
 
   ValueId add_state(const std::string& prefix, ValueId of) {
     return to().add_state(prefix + graph_.value(of).name, graph_.desc(of));
@@ -132,13 +136,13 @@ class DelayedUpdates {
     const bool looks_up = !fetched_[rows].empty();
     const auto [with_ids, with_rows] = find_moments();
     fetch(numbers);
-    for (std::size_t i = 0; i < step_.size(); ++i) {
+    for (std::size_t i = 0; i <= step_.size(); ++i) {
       if (looks_up && i == with_ids) update_tables();
       if (looks_up && i == with_rows) {
         wait("fetch.wait.ids");
         fetch(rows);
       }
-      rewriter_.copy(*step_[i]);
+      if (i < step_.size()) rewriter_.copy(*step_[i]);
     }
   }
 
@@ -148,7 +152,17 @@ class DelayedUpdates {
     const double before = count_bytes(sends_), of_ids = count_bytes(fetched_[ids]),
                  of_rows = count_bytes(fetched_[rows]);
     const double all = before + of_ids + of_rows;
-    return {find_moment(before / all), find_moment((before + of_ids) / all)};
+    return {find_moment(before / all), std::max(find_moment((before + of_ids) / all), find_end_of_look_ups())};
+  }
+
+  /// The node behind the last one that reads this batch's rows, whose place the next batch's take.
+  std::size_t find_end_of_look_ups() const {
+    std::set<ValueId> own_rows;
+    for (const Node* node : fetched_[rows]) own_rows.insert(node->outputs[ExchangeRows::rows]);
+    const auto looks_up = [&](const Node* node) {
+      return std::ranges::any_of(node->inputs, [&](ValueId input) { return own_rows.contains(input); });
+    };
+    return static_cast<std::size_t>(std::find_if(step_.rbegin(), step_.rend(), looks_up).base() - step_.begin());
   }
 
   /// Bytes on the way to and from a rank; a sum goes there and back.
@@ -253,9 +267,6 @@ class DelayedUpdates {
     to().add_node(start.name, start.op, {to().add_part(sums, begin, begin + desc.count())}, Pass::exchange);
   }
 
-  // Parts of a step's arithmetic. What was sent behind the last update has until the first, ids until the second, and
-  // rows, of as many bytes as gradients, the rest.
-  static constexpr double start_of_ids = 0.4, start_of_rows = 0.5;
   static constexpr const char* delayed = "flat.grad.delayed.";  // prefix of what is exchanged while the next step runs
 
   const Graph& graph_;

@@ -4,6 +4,7 @@
 #include "core/ops/sparse/exchanged_rows.h"
 #include "core/ops/sparse/sparse_update.h"
 #include "core/ops/training/optimizer_update.h"
+#include "models/clicks/click_blocks.h"
 #include "models/clicks/click_model.h"
 #include "tests/error_message.h"
 #include "tests/small_models.h"
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 namespace ptrain {
 namespace {
@@ -98,6 +100,35 @@ TEST(DelayUpdates, ExchangeTheNextBatchsRowsWithinTheStep) {
   for (const char* type : {"unique_gradient", "exchange_gradient", "all_reduce_start"}) {
     for (const std::size_t place : find_places(graph, type)) EXPECT_GT(place, update) << type;
   }
+}
+
+/// Layers over the dense features, and the categories' rows only behind them.
+class LateLookUp final : public ClickBlocks {
+ public:
+  using ClickBlocks::ClickBlocks;
+
+  BuiltModel build() {
+    constexpr std::array<std::int64_t, 2> heavy{512, 512}, light{4};
+    const ValueId layers = dense_layers("heavy", dense_features_, heavy);
+    return finish(score_deeply({layers, look_up("deep.words", uniform_start(1))}, light));
+  }
+};
+
+class LateLookUpModel final : public Model {
+ public:
+  std::string name() const override { return "late_look_up"; }
+  std::string signature() const override { return name(); }
+  DataKind reads() const override { return DataKind::table; }
+  BuiltModel construct(const Bucket& batch, Mode mode) const override { return LateLookUp({}, batch, mode).build(); }
+};
+
+TEST(DelayUpdates, TheNextBatchsRowsWaitForTheLastLookUp) {
+  PipelineOptions options = on_ranks(4);
+  options.distribution->tables = RowShard{0, 4};
+  options.groups = {{"heavy.*", false}};
+  const Graph forward = with_losses(LateLookUpModel(), 8, Mode::training, "clicks");
+  const Graph graph = build_training_graph(forward, options).graph;
+  EXPECT_LT(find_places(graph, "embedding").at(0), find_places(graph, "exchange_rows").at(0));
 }
 
 /// What outlives a step, or is written while another thread sends it, lies in no arena.
