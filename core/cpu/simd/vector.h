@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #pragma GCC diagnostic ignored "-Wpsabi"  // everything here is inlined; no vector crosses a call
 
@@ -35,6 +36,13 @@ struct RegisterOf {
 };
 template <typename T, int count = register_lanes>
 using Register = typename RegisterOf<T, count>::type;
+
+/// make(lane...) of the numbers of lanes, as constants.
+template <int count, typename Make>
+PTRAIN_INLINE auto by_lanes(Make make) {
+  return [&]<int... lane>(std::integer_sequence<int, lane...>) { return make(std::integral_constant<int, lane>{}...); }
+  (std::make_integer_sequence<int, count>{});
+}
 
 /// Sixteen floats where registers hold fewer. GCC keeps compiler vectors that are wider than registers in memory, and
 /// splits their comparisons into single lanes.

@@ -46,6 +46,37 @@ TEST_F(QuantizedConvolutions, MatchesIntegersMultipliedOut) {
   }
 }
 
+Conv2dProblem depthwise(int side, int stride, int padding, std::int64_t channels, std::int64_t width) {
+  const Conv2dAttributes conv{.stride = stride, .padding = padding, .groups = static_cast<int>(channels)};
+  return {Shape{2, 7, width, channels}, Shape{channels, side, side, 1}, conv};
+}
+
+/// Rows narrower than the filter, and blocks of channels that are whole, half, or less.
+TEST_F(QuantizedConvolutions, DepthwiseOnesOfEveryShape) {
+  for (const int side : {3, 5}) {
+    for (const int stride : {1, 2}) {
+      for (const std::int64_t channels : {3, 32, 40, 64, 72, 160}) {
+        for (const std::int64_t width : {side - 2, 8, 13}) {
+          for (const DType x : {DType::u8, DType::s8}) {
+            check(depthwise(side, stride, side / 2, channels, width),
+                  {{}, Activation::relu, {x, 0.02f}, {}, {{DType::u8, 0.04f}}});
+          }
+        }
+      }
+    }
+  }
+  check(depthwise(3, 1, 0, 64, 8), {{}, Activation::none, {DType::u8, 0.02f}, {}, {{DType::s8, 0.04f}}});
+  check(depthwise(3, 2, 2, 64, 8), {{}, Activation::none, {DType::u8, 0.02f}, {}, {{DType::s8, 0.04f}}});
+}
+
+TEST_F(QuantizedConvolutions, DepthwiseOnesWithEveryActivation) {
+  for (const ActivationTraits& traits : activations) {
+    for (const DType y : {DType::u8, DType::s8}) {
+      check(depthwise(3, 1, 1, 96, 8), {{}, traits.activation, {DType::s8, 0.05f}, {}, {{y, 0.03f}}});
+    }
+  }
+}
+
 TEST_F(QuantizedConvolutions, AddsAResidualOfItsOwnScaleBeforeTheActivation) {
   for (const DType residual : {DType::u8, DType::s8}) {
     for (const DType y : {DType::u8, DType::s8}) {

@@ -6,7 +6,6 @@
 #include "core/cpu/simd/vector.h"
 
 #include <cstring>
-#include <utility>
 
 namespace ptrain::cpu::block_panel {
 
@@ -26,13 +25,6 @@ using Words = Register<std::int32_t, panel_rows>;  // each of four bytes
 using Bytes = Register<std::int8_t, panel_rows * 4>;
 using Floats = Register<float, panel_rows>;
 
-/// make(lane...) of the numbers of lanes, as constants.
-template <int count = panel_rows, typename Make>
-PTRAIN_INLINE auto by_lanes(Make make) {
-  return [&]<int... lane>(std::integer_sequence<int, lane...>) { return make(std::integral_constant<int, lane>{}...); }
-  (std::make_integer_sequence<int, count>{});
-}
-
 /// `value` in every lane.
 PTRAIN_INLINE Floats splat_panel(float value) { return value - Floats{}; }
 
@@ -47,7 +39,7 @@ PTRAIN_INLINE Words splat_word(const std::int8_t* from) {
 PTRAIN_INLINE Words load_words(const std::byte* const (&rows)[panel_rows], std::int64_t offset) {
   std::int32_t bits[panel_rows];
   for (int i = 0; i < panel_rows; ++i) memcpy(&bits[i], rows[i] + offset, sizeof bits[i]);
-  return by_lanes([&](auto... lane) { return Words{bits[lane]...}; });
+  return by_lanes<panel_rows>([&](auto... lane) { return Words{bits[lane]...}; });
 }
 
 /// The f16 in each lane's low half.
@@ -76,13 +68,13 @@ PTRAIN_INLINE Floats load_halves(const std::byte* const (&rows)[panel_rows], std
     memcpy(&half, rows[i] + offset, sizeof half);
     bits[i] = half;
   }
-  return widen_halves(by_lanes([&](auto... lane) { return Words{bits[lane]...}; }));
+  return widen_halves(by_lanes<panel_rows>([&](auto... lane) { return Words{bits[lane]...}; }));
 }
 
 /// Of each group of four lanes the words, in turn of `a` and `b`, from the lanes of `first`, 0 or 2, on.
 template <int first>
 PTRAIN_INLINE Words interleave_words(Words a, Words b) {
-  return by_lanes([&](auto... lane) {
+  return by_lanes<panel_rows>([&](auto... lane) {
     return __builtin_shufflevector(a, b, (lane / 4 * 4 + first + lane % 4 / 2 + lane % 2 * panel_rows)...);
   });
 }
@@ -90,7 +82,7 @@ PTRAIN_INLINE Words interleave_words(Words a, Words b) {
 /// Of each group of four lanes the two from `first`, 0 or 2, on of `a`, then those of `b`.
 template <int first>
 PTRAIN_INLINE Words join_pairs(Words a, Words b) {
-  return by_lanes([&](auto... lane) {
+  return by_lanes<panel_rows>([&](auto... lane) {
     return __builtin_shufflevector(a, b, (lane / 4 * 4 + first + lane % 2 + lane % 4 / 2 * panel_rows)...);
   });
 }

@@ -4,6 +4,7 @@
 #include "core/cpu/cpu_kernels.h"
 #include "core/cpu/implementation_search.h"
 #include "core/cpu/kernels/conv2d/convolution.h"
+#include "core/cpu/kernels/quantization/depthwise_int8.h"
 #include "core/cpu/kernels/quantization/int8_operation.h"
 
 #include <algorithm>
@@ -39,7 +40,8 @@ std::unique_ptr<Kernel> make_quantized_conv2d(const KernelContext& context) {
                            y_stored = problem.y(onednn_type(y.dtype));
   auto desc = problem.int8_forward(onednn_type(x.dtype), onednn_type(y.dtype), has_bias, int8);
   std::vector<std::unique_ptr<Kernel>> candidates;
-  constexpr std::size_t most = 3;
+  if (auto kernel = make_depthwise_int8(context)) candidates.push_back(std::move(kernel));
+  const std::size_t most = candidates.size() + 3;
   std::set<std::string> offered;  // each counts once, as in add_candidates()
   do {
     const std::string name = desc.impl_info_str();
