@@ -31,8 +31,8 @@ struct BenchInferArguments {
   std::string cache_dtype = "auto";
 };
 
-/// Prints the slowest ops of one batch.
-void show_ops(std::vector<KernelReport> ops) {
+/// Prints the slowest ops of a batch, or of so many samples of it.
+void show_ops(std::vector<KernelReport> ops, std::int64_t samples) {
   constexpr std::size_t most = 30;
   const auto each = [](const KernelReport& op) {
     return op.milliseconds / static_cast<double>(std::max<std::int64_t>(1, op.calls));
@@ -46,13 +46,15 @@ void show_ops(std::vector<KernelReport> ops) {
     fmt::print("{:9.3f}  {:5.1f}%  {:8.0f}  {:<22} {} ({})\n", each(op), 100 * each(op) / all,
                op.flops / each(op) * 1e-6, op.op, op.node, op.implementation);
   }
-  fmt::print("{:9.3f}  all {} ops of a batch\n", all, ops.size());
+  fmt::print("{:9.3f}  all {} ops of {}\n", all, ops.size(), counted(samples, "sample"));
 }
 
 void show(const ScenarioReport& report) {
   fmt::print("{} of {}: {:.2f} ({})\n", report.scenario, report.model, report.result, report.metric);
-  fmt::print("{} in {:.1f} s, {} at once: {:.1f}/s; latency {:.2f} ms (p50), {:.2f} (p90), {:.2f} (p99)\n",
-             counted(report.samples, "sample"), report.seconds, report.batch_size, report.samples_per_second,
+  const bool divides = report.rows_at_once < report.batch_size;
+  fmt::print("{} in {:.1f} s, {} at once{}: {:.1f}/s; latency {:.2f} ms (p50), {:.2f} (p90), {:.2f} (p99)\n",
+             counted(report.samples, "sample"), report.seconds, report.batch_size,
+             divides ? fmt::format(", {} in the caches", report.rows_at_once) : "", report.samples_per_second,
              report.latency_ms.p50, report.latency_ms.p90, report.latency_ms.p99);
   if (!report.early_stopping) return;
   const EarlyStopping& test = *report.early_stopping;
@@ -125,7 +127,7 @@ void bench_decoding(const BenchInferArguments& arguments, Scenario scenario, con
   if (arguments.per_op) report.kernels = kernel_reports(decoder.model().last_plan().profile());
   if (arguments.json) return print_document(report);
   show(report);
-  if (arguments.per_op) show_ops(report.kernels);
+  if (arguments.per_op) show_ops(report.kernels, report.batch_size);
 }
 
 void bench_infer(const BenchInferArguments& arguments) {
@@ -154,7 +156,7 @@ void bench_infer(const BenchInferArguments& arguments) {
   if (arguments.per_op) report.kernels = kernel_reports(ready.profile());
   if (arguments.json) return print_document(report);
   show(report);
-  if (arguments.per_op) show_ops(report.kernels);
+  if (arguments.per_op) show_ops(report.kernels, report.rows_at_once);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ void ScenarioReport::describe(Fields& field) {
   field("device", device, "backend");
   field("precision", precision, "AMP level");
   field("batch_size", batch_size, "samples computed at once; at most, for server");
+  field("rows_at_once", rows_at_once,
+        "samples of a batch that all ops compute before the next ones: fewer where caches then hold what they pass on");
   field("samples", samples, "number of samples answered");
   field("queries", queries, "number of queries");
   field("seconds", seconds, "time from the first query to the last answer");
@@ -114,6 +116,7 @@ ScenarioReport run_scenario(Predictor& model, const DatasetInfo& data, const Sce
   }
   report.scenario = enum_name(options.scenario);
   report.batch_size = model.most();
+  report.rows_at_once = model.rows_at_once();
   report.samples_per_second = static_cast<double>(report.samples) / report.seconds;
   return report;
 }

@@ -42,7 +42,7 @@ std::int64_t query_samples(Scenario scenario, std::int64_t batch);
 /// `ptrain.bench-infer/1`.
 struct ScenarioReport {
   std::string scenario, model, device, precision;
-  std::int64_t batch_size = 0, samples = 0, queries = 0;
+  std::int64_t batch_size = 0, rows_at_once = 0, samples = 0, queries = 0;
   double seconds = 0, samples_per_second = 0;
   Statistics latency_ms;
   std::optional<double> bound_ms;

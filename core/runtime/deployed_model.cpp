@@ -1,7 +1,9 @@
 #include "core/runtime/deployed_model.h"
 
 #include "core/base/errors.h"
+#include "core/base/hash.h"
 #include "core/data/tensor_names.h"
+#include "core/exec/kernel_timing.h"
 #include "core/io/safetensors.h"
 #include "core/ops/text/cached_attention.h"
 #include "core/runtime/adapter.h"
@@ -10,6 +12,7 @@
 #include "core/runtime/weights.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace ptrain {
@@ -193,6 +196,14 @@ Bucket largest_bucket(const DeployOptions& options, std::int64_t rows, Mode mode
   return {rows, {{extent_names::tokens, mode == Mode::decoding ? rows : rows * options.max_length}}};
 }
 
+/// The number in `text`, if it divides `rows`.
+std::optional<std::int64_t> read_rows_at_once(const std::string& text, std::int64_t rows) {
+  std::int64_t at_once = 0;
+  std::from_chars(text.data(), text.data() + text.size(), at_once);
+  if (at_once < 1 || rows % at_once != 0) return std::nullopt;
+  return at_once;
+}
+
 struct BuiltDeployment {
   DeployedGraph deployed;
   std::vector<std::string> outputs;  // the model's own
@@ -255,7 +266,8 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
       backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
     fail_usage("--kv-cache-dtype: expected auto|fp32|bf16|fp16: int8 is for the CPU (--device cpu)");
   }
-  PlanSet& plans = find_plans(options.batch_size, first_mode());
+  const std::int64_t rows = find_known_rows_at_once(options.batch_size).value_or(options.batch_size);
+  PlanSet& plans = find_plans(rows, first_mode());
   if (options.cache) find_plans(options.rows(Mode::decoding), Mode::decoding);
   Batch scores = task_.scores(empty_outputs(plans.largest(), output_names_));
   if (task_.predicts_samples()) scores = task_.answers(std::move(scores));
@@ -333,18 +345,82 @@ std::size_t DeployedModel::workspace_bytes() const {
 
 PlanSet& DeployedModel::find_plans(std::int64_t rows, Mode mode) {
   if (const auto found = plans_.find({mode, rows}); found != plans_.end()) return found->second;
-  PlanOptions plan;
-  plan.kernels = options_.kernels;
-  plan.kernels.constant_weights = true;
-  plan.constants = &constants_;
-  PlanSet::Shapes shapes;
-  shapes.planned = [this, rows, mode](const Bucket& batch) { return plan_bucket(model_, options_, rows, mode, batch); };
-  shapes.build = [this, mode](const Bucket& bucket) { return build(bucket, mode); };
   const Bucket largest = largest_bucket(options_, rows, mode);
-  PlanSet& made = plans_.try_emplace(std::pair(mode, rows), shapes, largest, backend_, variables_, plan).first->second;
+  PlanSet& made = plans_
+                      .try_emplace(std::pair(mode, rows), shapes(rows, mode), largest, backend_, variables_,
+                                   plan_options(constants_))
+                      .first->second;
   if (options_.per_op) made.enable_profile();
   if (memory_) made.bind(*memory_);
   return made;
+}
+
+PlanSet::Shapes DeployedModel::shapes(std::int64_t rows, Mode mode) {
+  PlanSet::Shapes shapes;
+  shapes.planned = [this, rows, mode](const Bucket& batch) { return plan_bucket(model_, options_, rows, mode, batch); };
+  shapes.build = [this, mode](const Bucket& bucket) { return build(bucket, mode); };
+  return shapes;
+}
+
+PlanOptions DeployedModel::plan_options(ConstantStore& constants) const {
+  PlanOptions plan;
+  plan.kernels = options_.kernels;
+  plan.kernels.constant_weights = true;
+  plan.constants = &constants;
+  return plan;
+}
+
+/// A GPU computes larger batches faster, and texts of a batch are packed together. What is read after a run is of all
+/// its rows.
+bool DeployedModel::may_divide_batches() const {
+  return !options_.cache && options_.max_length == 0 && options_.readable.empty() &&
+         backend_.memory().host_reads_device();
+}
+
+std::int64_t DeployedModel::rows_at_once(std::int64_t rows) {
+  const auto [entry, is_new] = rows_at_once_.try_emplace(rows, rows);
+  if (!is_new) return entry->second;
+  if (const auto known = find_known_rows_at_once(rows)) return entry->second = *known;
+  return entry->second = search_rows_at_once(rows);
+}
+
+std::string DeployedModel::make_search_key(std::int64_t rows) {
+  const Bucket largest = plan_bucket(model_, options_, rows, Mode::deployment, {rows});
+  const std::uint64_t graph = fnv1a64(print(build(largest, Mode::deployment)));
+  return fmt::format("rows at once of {} in {} of {:016x}", rows, model_.name(), graph);
+}
+
+std::optional<std::int64_t> DeployedModel::find_known_rows_at_once(std::int64_t rows) {
+  if (rows == 1 || !may_divide_batches()) return rows;
+  if (options_.rows_at_once > 0) return rows % options_.rows_at_once == 0 ? options_.rows_at_once : rows;
+  if (!options_.kernels.exhaustive_search) return rows;
+  return read_rows_at_once(backend_.kernels().search_cache().find(make_search_key(rows)), rows);
+}
+
+std::int64_t DeployedModel::search_rows_at_once(std::int64_t rows) {
+  constexpr std::size_t most = 4;
+  ConstantStore constants;  // for a while: layouts of weights of plans that are not used later
+  std::vector<std::unique_ptr<PlanSet>> trials;
+  std::vector<KernelLaunch> launches;
+  for (std::int64_t count = 1; trials.size() < most && rows % count == 0; count *= 2) {
+    const std::int64_t at_once = rows / count;
+    trials.push_back(std::make_unique<PlanSet>(shapes(at_once, Mode::deployment), Bucket(at_once), backend_, variables_,
+                                               plan_options(constants)));
+    trials.back()->bind(*memory_);
+    Plan& plan = trials.back()->largest();
+    for (const Value& value : plan.graph().values()) {
+      if (value.storage != Storage::input) continue;
+      fill_for_benchmark(backend_.memory(), plan.input(value.name), value.desc);
+    }
+    launches.push_back([&plan, count] {
+      for (std::int64_t i = 0; i < count; ++i) plan.run(Pass::forward, Pass::forward);
+    });
+  }
+  const std::size_t fastest = find_fastest(*backend_.stream().make_lap_timer(), launches).value_or(0);
+  const std::int64_t chosen = rows >> fastest;
+  SearchCache& cache = backend_.kernels().search_cache();
+  const std::string key = make_search_key(rows);
+  return read_rows_at_once(cache.store(key, std::to_string(chosen), cache.find(key)), rows).value_or(chosen);
 }
 
 Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
@@ -361,11 +437,17 @@ Graph DeployedModel::build(const Bucket& bucket, Mode mode) {
 Batch DeployedModel::run(const Batch& batch, Mode mode, Batch before) {
   const std::int64_t rows = batch.rows();
   invariant(rows <= options_.rows(mode), "a deployed model's batch has more rows than batch_size");
-  Plan& plan = find_plans(rows, mode).for_batch(batch).plan;
+  const std::int64_t at_once = mode == Mode::deployment ? rows_at_once(rows) : rows;
+  Plan& plan = find_plans(at_once, mode).for_batch(batch).plan;
   last_plan_ = &plan;
-  feed(plan, batch);
-  plan.run(Pass::forward, Pass::forward);
-  return task_.scores(read_outputs(plan, output_names_, std::move(before)));
+  const auto run_rows = [&](std::int64_t first, Batch into) {
+    feed(plan, batch, {first, at_once});
+    plan.run(Pass::forward, Pass::forward);
+    return read_outputs(plan, output_names_, std::move(into));
+  };
+  Batch outputs = run_rows(0, std::move(before));
+  for (std::int64_t first = at_once; first < rows; first += at_once) outputs.append(run_rows(first, {}));
+  return task_.scores(std::move(outputs));
 }
 
 double DeployedModel::compile_seconds() const {

@@ -29,6 +29,7 @@ struct DeployOptions {
   std::optional<CacheOptions> cache = {};  // of a language model or a translator
   ImageSize image_size = {};               // of the model's images, where batches may have other sizes; empty: not so
   BlockFormats block_weights = {};         // of weights that are kept in 8 or 4 bits; none: in full precision
+  std::int64_t rows_at_once = 0;           // as DeployedModel::rows_at_once(), where it divides a batch; 0: the fastest
 
   /// Rows of the largest batch in that mode.
   std::int64_t rows(Mode mode) const { return mode == Mode::decoding && cache->slots > 0 ? cache->slots : batch_size; }
@@ -67,13 +68,17 @@ class DeployedModel {
   /// The plan of the last run(), whose outputs are the model's and DeployOptions::readable.
   const Plan& last_plan() const { return *last_plan_; }
 
+  /// Of a batch of `rows`, those that all ops compute before the next ones: fewer than it has where what an op writes
+  /// is still in the processor's caches when the next one reads it. Timed once, on the model's usual inputs.
+  std::int64_t rows_at_once(std::int64_t rows);
+
   std::int64_t batch_size() const { return options_.batch_size; }
   std::int64_t batch_size(Mode mode) const { return options_.rows(mode); }
   bool has_cache() const { return options_.cache.has_value(); }
   /// The graph of the largest batch.
   const Graph& graph() { return graph(first_mode()); }
   /// The same in prefill or decoding, with a cache.
-  const Graph& graph(Mode mode) { return plans_.at({mode, options_.rows(mode)}).largest().graph(); }
+  const Graph& graph(Mode mode) { return find_plans(options_.rows(mode), mode).largest().graph(); }
   const Variables& variables() const { return variables_; }
   /// Seconds of choosing and compiling kernels so far.
   double compile_seconds() const;
@@ -82,6 +87,12 @@ class DeployedModel {
   /// The mode of its largest plan.
   Mode first_mode() const { return options_.cache ? Mode::prefill : Mode::deployment; }
   PlanSet& find_plans(std::int64_t rows, Mode mode);
+  PlanSet::Shapes shapes(std::int64_t rows, Mode mode);
+  PlanOptions plan_options(ConstantStore& constants) const;
+  bool may_divide_batches() const;
+  std::string make_search_key(std::int64_t rows);
+  std::optional<std::int64_t> find_known_rows_at_once(std::int64_t rows);
+  std::int64_t search_rows_at_once(std::int64_t rows);
   /// Bytes for the plans so far.
   std::size_t arena_bytes() const;
   std::size_t workspace_bytes() const;
@@ -101,6 +112,7 @@ class DeployedModel {
   Variables variables_;
   ConstantStore constants_;                                 // weights in the layouts of the plans' kernels
   std::map<std::pair<Mode, std::int64_t>, PlanSet> plans_;  // by number of rows
+  std::map<std::int64_t, std::int64_t> rows_at_once_;       // by number of rows
   const Plan* last_plan_ = nullptr;
   std::optional<PlanMemory> memory_;
   std::vector<std::string> output_names_;  // the model's own

@@ -96,11 +96,10 @@ void feed_packed(Plan& plan, const Batch& batch) {
 }
 
 /// Images as large as the frame.
-void feed_frames(Plan& plan, const Batch& batch) {
+void feed_frames(Plan& plan, const Batch& batch, std::int64_t rows) {
   const ImageSize frame = find_image_size(batch);
-  HostTensor placements(DType::f32, with_rows(batch.rows(), placement_tensor().shape));
-  for (std::int64_t row = 0; row < batch.rows(); ++row)
-    write_placement(fit_inside(frame, frame), placements.row<float>(row));
+  HostTensor placements(DType::f32, with_rows(rows, placement_tensor().shape));
+  for (std::int64_t row = 0; row < rows; ++row) write_placement(fit_inside(frame, frame), placements.row<float>(row));
   plan.write_input(tensor_names::placements, placements.bytes().data(), placements.bytes().size());
 }
 
@@ -159,15 +158,25 @@ Batch read_outputs(const Plan& plan, const std::vector<std::string>& names, Batc
   return outputs;
 }
 
-void feed(Plan& plan, const Batch& batch) {
-  if (plan.has_input(tensor_names::placements) && !batch.has(tensor_names::placements)) feed_frames(plan, batch);
+void feed(Plan& plan, const Batch& batch) { feed(plan, batch, {0, batch.rows()}); }
+
+void feed(Plan& plan, const Batch& batch, RowRange rows) {
+  if (plan.has_input(tensor_names::placements) && !batch.has(tensor_names::placements)) {
+    feed_frames(plan, batch, rows.count);
+  }
   const bool packs = plan.has_input(tensor_names::offsets);
+  invariant(!packs || rows.count == batch.rows(), "some rows of packed tokens");
   if (packs) feed_packed(plan, batch);
-  for (const std::vector<Batch::Entry>* entries : {&batch.entries(), &batch.common()}) {
-    for (const auto& [spec, tensor] : *entries) {
-      if ((packs && is_packed(spec.name)) || !plan.has_input(spec.name)) continue;
-      plan.write_input(spec.name, tensor.bytes().data(), tensor.bytes().size());
-    }
+  for (const auto& [spec, tensor] : batch.entries()) {
+    if ((packs && is_packed(spec.name)) || !plan.has_input(spec.name)) continue;
+    const std::size_t row_bytes =
+        tensor.bytes().size() / static_cast<std::size_t>(std::max<std::int64_t>(1, batch.rows()));
+    const auto bytes = tensor.bytes().subspan(static_cast<std::size_t>(rows.first) * row_bytes,
+                                              static_cast<std::size_t>(rows.count) * row_bytes);
+    plan.write_input(spec.name, bytes.data(), bytes.size());
+  }
+  for (const auto& [spec, tensor] : batch.common()) {
+    if (plan.has_input(spec.name)) plan.write_input(spec.name, tensor.bytes().data(), tensor.bytes().size());
   }
 }
 

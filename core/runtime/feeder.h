@@ -9,6 +9,11 @@ namespace ptrain {
 /// Copies each tensor of the batch to the plan's input of that name, if there is one. Tokens are packed if the plan has
 /// sequence offsets. Images without placements are as large as the frame.
 void feed(Plan& plan, const Batch& batch);
+/// The same of some rows, of a batch without tokens.
+struct RowRange {
+  std::int64_t first, count;
+};
+void feed(Plan& plan, const Batch& batch, RowRange rows);
 
 /// Copies the tensors of the batch to the plan's inputs of their names after next_input, of which there must be some;
 /// -1 where the batch has none.

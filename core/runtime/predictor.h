@@ -27,6 +27,8 @@ class Predictor {
   /// Rows of the plan for that number of inputs.
   std::int64_t rows_for(std::int64_t inputs) const;
   std::int64_t most() const { return model_.batch_size(); }
+  /// As DeployedModel::rows_at_once, of the largest batch.
+  std::int64_t rows_at_once() { return model_.rows_at_once(most()); }
   /// As DeployedModel::outputs.
   const std::vector<TensorSpec>& outputs() const { return model_.outputs(); }
   /// The ops of the last plan that ran, with their times if DeployOptions::per_op.

@@ -29,13 +29,17 @@ using testing::make_test_backend;
 
 constexpr std::int64_t rows = 4;
 
+/// Images of different brightness, which answers depend on more than on their noise.
 Batch image_batch(std::int64_t size, std::uint64_t seed) {
   const TensorSpec spec{tensor_names::images, DType::u8, {size, size, 3}};
   Batch batch({&spec, 1}, rows);
   batch.count = rows;
   const auto pixels = batch.values<std::uint8_t>(tensor_names::images);
   const RandomStream random{seed, 0, 1};
-  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(random.bits(i));
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    const std::size_t row = i * rows / pixels.size();
+    pixels[i] = static_cast<std::uint8_t>(random.bits(i) % 64 + 64 * row);
+  }
   return batch;
 }
 
@@ -142,6 +146,38 @@ TEST_F(Deployment, PlansOfGrowingImagesShareTheMemoryOfTheLargest) {
   EXPECT_EQ(answer(96), of_96) << "its plan has moved";
   constexpr std::int64_t arena = 2 * 64 * 160 * 160 * rows * sizeof(float);  // of 320 px: a convolution's two sides
   EXPECT_LT(grown, 4 * arena);
+}
+
+TEST_F(Deployment, PartsOfABatchAnswerAsTheWhole) {
+  const auto model = make_resnet(testing::small_resnet(18, 32));
+  const Batch batch = image_batch(32, 11);
+  const std::vector<float> expected = evaluated(*model, batch);
+  const std::unique_ptr<Task> task = testing::get_task(*model);
+  DeployOptions options;
+  options.batch_size = rows;
+  options.kernels.exhaustive_search = false;
+  for (const std::int64_t at_once : {1, 2, 3}) {
+    options.rows_at_once = at_once;
+    DeployedModel ready(*backend_, *model, *task, file_, options);
+    EXPECT_EQ(ready.rows_at_once(rows), rows % at_once == 0 ? at_once : rows);
+    expect_same(get_floats(ready.run(batch).at(tensor_names::logits)), expected, 1e-4);
+  }
+}
+
+TEST_F(Deployment, HowManyRowsAreComputedAtOnceIsTimedOnce) {
+  const auto model = make_resnet(testing::small_resnet(18, 32));
+  const std::vector<float> expected = evaluated(*model, image_batch(32, 11));
+  const std::unique_ptr<Task> task = testing::get_task(*model);
+  DeployOptions options;
+  options.batch_size = rows;
+  const auto choose = [&] { return DeployedModel(*backend_, *model, *task, file_, options).rows_at_once(rows); };
+  const std::int64_t chosen = choose();
+  EXPECT_EQ(rows % chosen, 0);
+  const std::string before = backend_->kernels().search_cache().hash();
+  EXPECT_EQ(choose(), chosen);
+  EXPECT_EQ(backend_->kernels().search_cache().hash(), before);
+  options.readable = {"fc"};
+  EXPECT_EQ(choose(), rows) << "what is read is of all rows";
 }
 
 TEST_F(Deployment, MergedConvolutionsAnswerAsInEvaluation) {
