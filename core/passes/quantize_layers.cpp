@@ -2,6 +2,7 @@
 
 #include "core/base/errors.h"
 #include "core/ops/image/max_pool2d.h"
+#include "core/ops/image/normalize_image.h"
 #include "core/ops/quantization/quantize.h"
 #include "core/ops/quantization/quantized_conv2d.h"
 #include "core/ops/quantization/quantized_linear.h"
@@ -38,6 +39,8 @@ class LayerQuantizer {
         emit_layer(node);
       } else if (is_int8_pool(node)) {
         in_int8_[index(node.outputs[0])] = add(node.name, node.op, {in_int8_[index(node.inputs[0])]});
+      } else if (node.op->type() == "normalize_image" && is_read_by_layers_alone(node.outputs[0])) {
+        emit_pixels(node);
       } else {
         for (const ValueId id : node.inputs) make_real(id);
         rewriter_.copy(node);
@@ -53,6 +56,16 @@ class LayerQuantizer {
   bool is_int8_pool(const Node& node) const {
     return node.op->type() == "max_pool2d" && wanted_[index(node.outputs[0])] &&
            in_int8_[index(node.inputs[0])] != no_value;
+  }
+
+  /// As data that they convert to 8 bits.
+  bool is_read_by_layers_alone(ValueId id) const {
+    for (const Node& node : graph_.nodes()) {
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] == id && !(is_layer(node) && i == data_input)) return false;
+      }
+    }
+    return std::ranges::none_of(graph_.outputs(), [&](const auto& output) { return output.second == id; });
   }
 
   void require_known(const std::string& name) const {
@@ -104,6 +117,14 @@ class LayerQuantizer {
     if (id == no_value || rewriter_.mapped(id) != no_value || in_int8_[index(id)] == no_value) return;
     const std::string& name = graph_.value(id).name;
     rewriter_.map(id, add(name + ".dequantize", std::make_shared<Dequantize>(find_format(id)), {in_int8_[index(id)]}));
+  }
+
+  void emit_pixels(const Node& node) {
+    NormalizeImage::Attributes attributes = static_cast<const NormalizeImage&>(*node.op).attrs();
+    attributes.format = find_format(node.outputs[0]);
+    attributes.dtype = attributes.format->dtype;
+    in_int8_[index(node.outputs[0])] =
+        add(node.name, std::make_shared<NormalizeImage>(attributes), rewriter_.mapped(node.inputs));
   }
 
   void emit_layer(const Node& node) {

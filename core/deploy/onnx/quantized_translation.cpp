@@ -18,11 +18,6 @@ OnnxGraph::Names format_constants(const QuantizedFormat& format, const std::stri
           t.to().integers(name + ".zero_point", {}, type, std::as_bytes(std::span(&zero, 1)))};
 }
 
-std::string add_quantize(const std::string& name, const std::string& x, const QuantizedFormat& format, Translation& t) {
-  const OnnxGraph::Names constants = format_constants(format, name, t);
-  return t.to().add(name + ".q", "QuantizeLinear", {x, constants[0], constants[1]});
-}
-
 std::string add_dequantize(ValueId value, const QuantizedFormat& format, Translation& t) {
   const std::string& name = t.name(value);
   const OnnxGraph::Names constants = format_constants(format, name, t);
@@ -45,14 +40,19 @@ std::string add_dequantized_weights(const Node& node, const std::vector<std::int
 void finish(const Node& node, const std::string& sums, Activation activation, const std::optional<QuantizedFormat>& y,
             Translation& t) {
   const std::string result = translate_activation(activation, sums, t);
-  t.name(node.outputs[0], y ? add_quantize(node.name, result, *y, t) : result);
+  t.name(node.outputs[0], y ? quantize(node.name, result, *y, t) : result);
 }
 
 }  // namespace
 
+std::string quantize(const std::string& name, const std::string& x, const QuantizedFormat& format, Translation& t) {
+  const OnnxGraph::Names constants = format_constants(format, name, t);
+  return t.to().add(name + ".q", "QuantizeLinear", {x, constants[0], constants[1]});
+}
+
 void translate_quantize(const Node& node, Translation& t) {
   t.set_padding_channels(node.outputs[0], t.padding_channels(node.inputs[0]));
-  t.name(node.outputs[0], add_quantize(node.name, t.name(node.inputs[0]), get_op<Quantize>(node).attrs(), t));
+  t.name(node.outputs[0], quantize(node.name, t.name(node.inputs[0]), get_op<Quantize>(node).attrs(), t));
 }
 
 void translate_dequantize(const Node& node, Translation& t) {

@@ -42,7 +42,8 @@ void translate_normalize_image(const Node& node, Translation& t) {
   std::string x = t.to().add(node.name + ".cast", "Cast", {t.name(node.inputs[0])}, {{"to", f32}});
   x = t.to().add(node.name + ".scale", "Mul", {x, t.to().constant(node.name + ".factor", {3}, factor)});
   x = t.to().add(node.name + ".shift", "Add", {x, t.to().constant(node.name + ".offset", {3}, offset)});
-  t.name(node.outputs[0], t.to().add(node.name, "Transpose", {x}, {{"perm", Ints{0, 3, 1, 2}}}));
+  x = t.to().add(node.name, "Transpose", {x}, {{"perm", Ints{0, 3, 1, 2}}});
+  t.name(node.outputs[0], attrs.format ? quantize(node.name + ".quantize", x, *attrs.format, t) : x);
   t.set_padding_channels(node.outputs[0], attrs.channels - 3);
 }
 

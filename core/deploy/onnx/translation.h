@@ -6,6 +6,7 @@
 #include "core/graph/graph.h"
 #include "core/ops/activation.h"
 #include "core/ops/image/conv2d.h"
+#include "core/ops/quantization/quantized_format.h"
 
 #include <functional>
 
@@ -74,6 +75,9 @@ std::vector<T> channels_first(const std::vector<T>& from, const Shape& s, std::i
 
 /// Attributes of a convolution with filters [K,R,S,C].
 std::vector<OnnxAttribute> convolution_attributes(const Conv2dAttributes& conv, const Shape& filters);
+
+/// Adds a conversion of `x` to 8 bits, whose nodes have names that begin with `name`; the name of the integers.
+std::string quantize(const std::string& name, const std::string& x, const QuantizedFormat& format, Translation& t);
 
 /// Each translates one node into nodes of `translation.to()`.
 void translate_quantize(const Node& node, Translation& translation);

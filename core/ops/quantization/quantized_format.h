@@ -3,7 +3,7 @@
 
 #include "core/graph/tensor_desc.h"
 
-#include <fmt/format.h>
+#include <string>
 
 namespace ptrain {
 
@@ -14,7 +14,7 @@ struct QuantizedFormat {
 
   bool operator==(const QuantizedFormat&) const = default;
   /// "u8*0.023"
-  std::string to_string() const { return fmt::format("{}*{:.6g}", ptrain::to_string(dtype), scale); }
+  std::string to_string() const;
 };
 
 /// Whether a dtype is an 8-bit integer.
