@@ -5,7 +5,7 @@
 
 #include "core/base/parallel.h"
 #include "core/base/round_up.h"
-#include "core/cpu/constant_memory.h"
+#include "core/cpu/derived_weights.h"
 #include "core/cpu/kernels/conv2d/winograd_tiles.h"
 #include "core/cpu/simd/small_gemm.h"
 #include "core/ops/math/activation_math.h"
@@ -24,7 +24,6 @@ class WinogradConvolution final : public Kernel {
   static constexpr std::int64_t wanted_floats = std::int64_t{1} << 16;
   static constexpr std::int64_t fewest_tiles = 24, row_step = 6;  // tiles per task: enough to amortise reading the
                                                                   // filters
-  using Filters = std::shared_ptr<std::byte>;
   struct Form {
     FilterUse use;
     DType type;
@@ -41,9 +40,9 @@ class WinogradConvolution final : public Kernel {
         data_type_(problem.data.dtype),
         weights_type_(problem.weights.dtype),
         activation_(problem.activation),
-        constant_weights_(problem.constant_weights),
         in_(problem.data.shape[3]),
-        out_(problem.result.shape[3]) {
+        out_(problem.result.shape[3]),
+        filters_(problem.constant_weights, static_cast<std::size_t>(filter_floats()) * sizeof(float)) {
     const std::int64_t threads = thread_count();
     const std::int64_t most = std::max(fewest_tiles, wanted_floats / (places * (in_ + chunk)));
     blocks_ = (tiles_.count() + most - 1) / most;
@@ -54,19 +53,16 @@ class WinogradConvolution final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override {
-    const std::int64_t floats = thread_count() * task_floats() + (constant_weights_ ? 0 : filter_floats());
-    return static_cast<std::size_t>(floats) * sizeof(float);
+    return static_cast<std::size_t>(thread_count() * task_floats()) * sizeof(float) + filters_.workspace_bytes();
   }
   KernelRecord record() const override { return {fmt::format("native:{}", Transforms::name)}; }
-  void weights_changed(ConstantStore& kept) override {
-    kept_ = &kept;
-    filters_.reset();
-  }
+  void weights_changed(ConstantStore& kept) override { filters_.weights_changed(kept); }
 
   void run(const KernelArgs& args) override {
     auto* workspace = static_cast<float*>(args.workspace);
-    const float* filters = transformed_filters(args.inputs[1], workspace);
-    float* scratch = workspace + (constant_weights_ ? 0 : filter_floats());
+    const auto* filters = filters_.get<float>(args.inputs[1], Form{use_, weights_type_}, workspace,
+                                              [&](float* to) { transform_filters(args.inputs[1], to); });
+    float* scratch = workspace + filters_.workspace_bytes() / sizeof(float);
     parallel_for(blocks_ * splits_, 1, [&](std::int64_t first, std::int64_t last) {
       float* data = scratch + omp_get_thread_num() * task_floats();
       visit_floating(data_type_, [&](auto zero) {
@@ -88,22 +84,6 @@ class WinogradConvolution final : public Kernel {
   /// Offset of the filters [in, width] of a chunk and position.
   std::int64_t filter_offset(std::int64_t at, std::int64_t place) const {
     return (places * at * chunk + place * width(at)) * in_;
-  }
-
-  const float* transformed_filters(const void* w, float* workspace) {
-    if (!constant_weights_) {
-      transform_filters(w, workspace);
-      return workspace;
-    }
-    if (filters_ == nullptr) {
-      const auto make = [&] {
-        Filters made = allocate_constant(static_cast<std::size_t>(filter_floats()) * sizeof(float));
-        transform_filters(w, reinterpret_cast<float*>(made.get()));
-        return made;
-      };
-      filters_ = kept_ == nullptr ? make() : kept_->get<Filters>(w, Form{use_, weights_type_}, make);
-    }
-    return reinterpret_cast<const float*>(filters_.get());
   }
 
   void transform_filters(const void* w, float* filters) const {
@@ -237,12 +217,10 @@ class WinogradConvolution final : public Kernel {
   WinogradTiles tiles_;
   DType data_type_, weights_type_;
   Activation activation_;
-  bool constant_weights_;
   std::int64_t in_, out_;
   std::int64_t blocks_ = 1, block_tiles_ = 1;  // tasks along the tiles
   std::int64_t splits_ = 1;                    // tasks along the output channels, where there are too few blocks
-  ConstantStore* kept_ = nullptr;              // null: in a trial
-  Filters filters_;                            // transformed once if constant
+  DerivedWeights filters_;                     // transformed
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #ifdef __AVX512VNNI__
 
 #include "core/base/parallel.h"
-#include "core/cpu/constant_memory.h"
+#include "core/cpu/derived_weights.h"
 #include "core/cpu/simd/vector.h"
 #include "core/ops/math/activation_math.h"
 #include "core/ops/quantization/quantized_conv2d.h"
@@ -113,7 +113,6 @@ template <int side>
 class DepthwiseInt8 final : public Kernel {
   using Op = QuantizedConv2d;
   using Data = Block<side>;
-  using Memory = std::shared_ptr<std::byte>;
 
   /// All that blocks are made from but the weights.
   struct Form {
@@ -133,17 +132,16 @@ class DepthwiseInt8 final : public Kernel {
         y_(context.outputs[0].shape),
         most_(most()),
         blocks_((y_[3] + block_channels - 1) / block_channels),
-        constant_weights_(context.options.constant_weights) {}
+        data_(context.options.constant_weights, static_cast<std::size_t>(blocks_) * sizeof(Data)) {}
 
-  std::size_t workspace_bytes() const override { return constant_weights_ ? 0 : bytes(); }
+  std::size_t workspace_bytes() const override { return data_.workspace_bytes(); }
   KernelRecord record() const override { return {"native:depthwise_vnni"}; }
-  void weights_changed(ConstantStore& kept) override {
-    kept_ = &kept;
-    made_.reset();
-  }
+  void weights_changed(ConstantStore& kept) override { data_.weights_changed(kept); }
 
   void run(const KernelArgs& args) override {
-    const Data* data = get_data(args);
+    const Form form{x_is_signed(), x_format_.scale, unit(), args.inputs[Op::w_scale], find_bias(args)};
+    const auto* data =
+        data_.get<Data>(args.inputs[Op::w], form, args.workspace, [&](Data* to) { make_data(args, to); });
     const auto* x = static_cast<const std::uint8_t*>(args.inputs[Op::x]);
     auto* y = static_cast<std::uint8_t*>(args.outputs[0]);
     const std::int64_t least = std::max<std::int64_t>(1, task_pixels / y_[2]);
@@ -156,36 +154,17 @@ class DepthwiseInt8 final : public Kernel {
   }
 
  private:
-  std::size_t bytes() const { return static_cast<std::size_t>(blocks_) * sizeof(Data); }
-
-  const Data* get_data(const KernelArgs& args) {
-    if (!constant_weights_) {
-      make_data(args, args.workspace);
-      return static_cast<const Data*>(args.workspace);
-    }
-    if (made_ == nullptr) {
-      const auto make = [&] {
-        Memory memory = allocate_constant(bytes());
-        make_data(args, memory.get());
-        return memory;
-      };
-      const Form form{x_is_signed(), x_format_.scale, unit(), args.inputs[Op::w_scale], find_bias(args)};
-      made_ = kept_ == nullptr ? make() : kept_->get<Memory>(args.inputs[Op::w], form, make);
-    }
-    return reinterpret_cast<const Data*>(made_.get());
-  }
-
   static const float* find_bias(const KernelArgs& args) {
     return args.inputs.size() > Op::bias ? static_cast<const float*>(args.inputs[Op::bias]) : nullptr;
   }
 
-  void make_data(const KernelArgs& args, void* to) const {
+  void make_data(const KernelArgs& args, Data* to) const {
     const auto* w = static_cast<const std::int8_t*>(args.inputs[Op::w]);
     const auto* w_scale = static_cast<const float*>(args.inputs[Op::w_scale]);
     const float* bias = find_bias(args);
     for (std::int64_t channel = 0; channel < y_[3]; ++channel) {
       const std::int64_t c = channel % block_channels;
-      Data& data = static_cast<Data*>(to)[channel / block_channels];
+      Data& data = to[channel / block_channels];
       if (c == 0) data = {};
       std::int32_t sum = 0;
       for (int i = 0; i < side * side; ++i) {
@@ -357,9 +336,7 @@ class DepthwiseInt8 final : public Kernel {
   Shape x_, y_;
   float most_;
   std::int64_t blocks_;
-  bool constant_weights_;
-  ConstantStore* kept_ = nullptr;  // until then, each kernel has its own
-  Memory made_;                    // once, if constant
+  DerivedWeights data_;
 };
 
 }  // namespace
