@@ -61,6 +61,7 @@ nlohmann::json predict_tables(const TableTraffic& traffic, const MeasuredStep& s
           {"id_bytes", traffic.id_bytes * to_others},
           {"row_bytes", traffic.row_bytes * to_others},
           {"gradient_bytes", traffic.gradient_bytes * to_others},
+          {"busiest", traffic.busiest},
           {"exchange_ms", seconds * 1e3}};
 }
 
@@ -68,11 +69,13 @@ std::string tables_line(const nlohmann::json& prediction) {
   const nlohmann::json tables = prediction.value("tables", nlohmann::json());
   if (tables.is_null()) return {};
   const auto number = [&](const char* key) { return tables.at(key).get<double>(); };
+  const double busiest = number("busiest");
   return fmt::format(
-      "{:>8} ranks: of {:.0f} ids in a rank's batch at most {:.0f} differ on average; it sends the others {:.3g} MB of "
-      "ids, {:.3g} MB of rows and {:.3g} MB of gradients, in {:.2f} ms\n",
-      prediction.at("ranks").get<int>(), number("ids"), number("different_ids"), number("id_bytes") * 1e-6,
-      number("row_bytes") * 1e-6, number("gradient_bytes") * 1e-6, number("exchange_ms"));
+      "{:>8} ranks: of {:.0f} ids in a rank's batch {}{:.0f} differ on average; it sends the others {:.3g} MB of ids, "
+      "{:.3g} MB of rows and {:.3g} MB of gradients{}, in {:.2f} ms\n",
+      prediction.at("ranks").get<int>(), number("ids"), busiest > 1 ? "" : "at most ", number("different_ids"),
+      number("id_bytes") * 1e-6, number("row_bytes") * 1e-6, number("gradient_bytes") * 1e-6,
+      busiest > 1 ? fmt::format(", the busiest rank {:.2f} times as much", busiest) : "", number("exchange_ms"));
 }
 
 }  // namespace
@@ -94,7 +97,8 @@ nlohmann::json predict_scaling(const Config& config, const Workload& workload, c
   nlohmann::json list = nlohmann::json::array();
   for (const int ranks : options.ranks) {
     const StepOptions step = step_options(config, *workload.model, low_precision, std::max(ranks, 2));
-    const MeasuredStep measured = divide_step(step, config.data.batch_size, *workload.model, times);
+    MeasuredStep measured = divide_step(step, config.data.batch_size, *workload.model, times, options.zipf);
+    measured.slowest = options.straggler;
     const ScaledStep p = estimate_scaled_step(measured, links, ranks);
     list.push_back(
         {{"ranks", p.ranks},
@@ -105,7 +109,7 @@ nlohmann::json predict_scaling(const Config& config, const Workload& workload, c
          {"efficiency", p.efficiency},
          {"samples_per_second",
           static_cast<double>(config.data.batch_size * config.train.accumulate_steps * p.ranks) / p.step_seconds}});
-    const TableTraffic traffic = count_table_traffic(step, config.data.batch_size, *workload.model);
+    const TableTraffic traffic = count_table_traffic(step, config.data.batch_size, *workload.model, options.zipf);
     if (const nlohmann::json tables = predict_tables(traffic, measured, links, ranks); !tables.is_null()) {
       list.back()["tables"] = tables;
     }

@@ -15,6 +15,8 @@ struct ScalingOptions {
   std::vector<int> ranks;
   std::string links;     // YAML, see core/comm/scaling_model.h
   std::string measured;  // report of a run on one rank
+  double zipf = 0;       // of the frequencies of a table's rows, as count_rows_read()
+  double straggler = 1;  // how many times as long one of the ranks computes
 };
 
 /// The predictions as JSON, one object per number of ranks, from the report `options.measured`. Throws Error{usage}

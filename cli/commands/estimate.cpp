@@ -170,6 +170,20 @@ void add_estimate_command(CLI::App& program) {
   command->add_option("--links", options->scaling.links, "with --ranks: YAML of the links' latency and bandwidth");
   command->add_option("--measured", options->scaling.measured,
                       "with --ranks, without --device: report of a run on one rank");
+  command
+      ->add_option(
+          "--zipf", options->scaling.zipf,
+          "with --ranks: frequencies of a divided table's rows: the i-th comes in proportion to 1 / i^S; 0: all "
+          "alike")
+      ->check(in_range(0.0, 4.0))
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--straggler", options->scaling.straggler,
+                   "with --ranks: one of the ranks computes that many times as long")
+      ->check(in_range(1.0, 1000.0))
+      ->type_name("FACTOR")
+      ->capture_default_str();
   auto* const compile_for =
       command
           ->add_option("--compile-for", options->compilation.description,

@@ -85,10 +85,16 @@ double exchange_seconds(const Links& links, int ranks, const MeasuredStep::Event
 /// The clocks of ranks that go through steps together.
 class Simulation {
  public:
-  Simulation(const MeasuredStep& step, const Links& links, int ranks, double stdev)
-      : step_(step), variation_(stdev / step.seconds) {
-    constexpr int most = 4096;
-    clocks_.resize(static_cast<std::size_t>(stdev > 0 ? std::min(ranks, most) : 1));
+  /// All ranks compute equally long, or as the step says.
+  enum class Ranks { alike, different };
+
+  Simulation(const MeasuredStep& step, const Links& links, int ranks, Ranks are)
+      : step_(step),
+        variation_(are == Ranks::different ? step.stdev_seconds / step.seconds : 0),
+        slowest_(are == Ranks::different ? step.slowest : 1) {
+    constexpr int most = 4096, slow_and_other = 2;
+    const int clocks = variation_ > 0 ? most : slowest_ > 1 ? slow_and_other : 1;
+    clocks_.resize(static_cast<std::size_t>(std::min(ranks, clocks)));
     for (const MeasuredStep::Event& event : step.events) seconds_.push_back(exchange_seconds(links, ranks, event));
   }
 
@@ -108,6 +114,7 @@ class Simulation {
     if (variation_ > 0) {
       for (double& pace : paces) pace = std::max(0.0, 1 + variation_ * deviate_(random_));
     }
+    paces.front() *= slowest_;
     double at = 0;
     const auto compute_until = [&](double until) {
       for (std::size_t rank = 0; rank < clocks_.size(); ++rank) clocks_[rank] += (until - at) * paces[rank];
@@ -130,6 +137,7 @@ class Simulation {
 
   const MeasuredStep& step_;
   double variation_;             // of a step, relative to it
+  double slowest_;               // factor of the first rank's steps
   std::vector<double> seconds_;  // of the events
   std::vector<double> clocks_;
   double exchanged_ = 0;  // when all exchanges that were started are done
@@ -145,9 +153,9 @@ ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links
   for (const MeasuredStep::Event& event : measured.events) {
     predicted.exchange_seconds += exchange_seconds(links, ranks, event);
   }
-  const double even = Simulation(measured, links, ranks, 0).run();
-  const bool waits = ranks > 1 && measured.stdev_seconds > 0;
-  predicted.step_seconds = waits ? Simulation(measured, links, ranks, measured.stdev_seconds).run() : even;
+  using Ranks = Simulation::Ranks;
+  const double even = Simulation(measured, links, ranks, Ranks::alike).run();
+  predicted.step_seconds = ranks > 1 ? Simulation(measured, links, ranks, Ranks::different).run() : even;
   predicted.exposed_seconds = even - measured.seconds;
   predicted.imbalance_seconds = predicted.step_seconds - even;
   predicted.efficiency = measured.seconds / predicted.step_seconds;

@@ -55,6 +55,7 @@ struct MeasuredStep {
   };
   double seconds = 0;         // computing, the update included
   double stdev_seconds = 0;   // variation between steps
+  double slowest = 1;         // of one of the ranks: how many times as long it computes
   std::vector<Event> events;  // in their order
 };
 
@@ -69,7 +70,7 @@ struct ScaledStep {
 
 /// Goes through many steps of all ranks (4,096 of more). An exchange starts when all ranks have come to it and the one
 /// before is done; all-reduces use the faster algorithm. Each step of each rank is longer or shorter by a normal
-/// deviate of the measured variation, drawn from a fixed seed.
+/// deviate of the measured variation, drawn from a fixed seed, and those of a slow rank by its factor.
 ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links, int ranks);
 
 }  // namespace ptrain

@@ -1,6 +1,7 @@
 #include "core/train/scaling.h"
 
 #include "core/base/errors.h"
+#include "core/comm/row_skew.h"
 #include "core/ops/sparse/exchanged_rows.h"
 
 #include <algorithm>
@@ -25,13 +26,9 @@ double count_bytes(const Graph& graph, const Node& start) {
   return static_cast<double>(graph.desc(start.inputs[0]).bytes());
 }
 
-/// Different ones of `ids` that are drawn from so many rows, each as likely: the most that any frequencies give on
-/// average.
-double count_different(double ids, double rows) { return -rows * std::expm1(ids * std::log1p(-1 / rows)); }
-
-double count_different(const RowExchange& sizes) {
+RowsRead count_rows_of(const RowExchange& sizes, double zipf) {
   const auto rows = static_cast<double>(sizes.rows * sizes.shard.world_size);
-  return rows <= 1 ? 1 : count_different(static_cast<double>(sizes.ids), rows);
+  return count_rows_read(static_cast<double>(sizes.ids), rows, zipf, static_cast<int>(sizes.shard.world_size));
 }
 
 const RowExchange* find_row_exchange(const Node& node) {
@@ -47,7 +44,7 @@ double count_bytes_of_id(const Graph& graph, const Node& node) {
 }
 
 /// What a node starts to exchange, or waits for; none of other nodes.
-std::optional<MeasuredStep::Event> find_event(const Graph& graph, const Node& node, double at) {
+std::optional<MeasuredStep::Event> find_event(const Graph& graph, const Node& node, double at, double zipf) {
   const std::string_view type = node.op->type();
   if (type == "all_reduce_wait" || type == "exchange_wait") return MeasuredStep::Event{at, StepEventKind::wait};
   if (type == "all_reduce_start") return MeasuredStep::Event{at, StepEventKind::all_reduce, count_bytes(graph, node)};
@@ -56,9 +53,11 @@ std::optional<MeasuredStep::Event> find_event(const Graph& graph, const Node& no
   }
   const RowExchange* const sizes = find_row_exchange(node);
   if (sizes == nullptr || !type.starts_with("exchange_")) return std::nullopt;
-  const double bytes = type == "exchange_counts" ? 8.0 * sizes->shard.world_size
-                                                 : count_different(*sizes) * count_bytes_of_id(graph, node);
-  return MeasuredStep::Event{at, StepEventKind::all_to_all, bytes};
+  if (type == "exchange_counts")
+    return MeasuredStep::Event{at, StepEventKind::all_to_all, 8.0 * sizes->shard.world_size};
+  const RowsRead read = count_rows_of(*sizes, zipf);
+  return MeasuredStep::Event{at, StepEventKind::all_to_all,
+                             read.busiest * read.different * count_bytes_of_id(graph, node)};
 }
 
 double count_updated_bytes(const Graph& graph) {
@@ -81,20 +80,22 @@ double find_updated_share(StepOptions options, std::int64_t rows, const Model& m
 
 }  // namespace
 
-TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, const Model& model) {
+TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, const Model& model, double zipf) {
   TableTraffic traffic;
   const Graph graph = build_step(model, options, rows);
   for (const Node& node : graph.nodes()) {
-    const std::optional<MeasuredStep::Event> event = find_event(graph, node, 0);
-    if (!event || event->kind != StepEventKind::all_to_all) continue;
     const std::string_view type = node.op->type();
+    const RowExchange* const sizes = find_row_exchange(node);
+    if (sizes == nullptr || !type.starts_with("exchange_") || type == "exchange_counts") continue;
+    const RowsRead read = count_rows_of(*sizes, zipf);
+    const double bytes = read.different * count_bytes_of_id(graph, node);
     if (type == "exchange_ids") {
-      const RowExchange& sizes = *find_row_exchange(node);
-      traffic.ids += static_cast<double>(sizes.ids);
-      traffic.different_ids += count_different(sizes);
-      traffic.id_bytes += event->bytes;
-    } else if (type != "exchange_counts") {
-      (type == "exchange_rows" ? traffic.row_bytes : traffic.gradient_bytes) += event->bytes;
+      traffic.ids += static_cast<double>(sizes->ids);
+      traffic.different_ids += read.different;
+      traffic.id_bytes += bytes;
+      traffic.busiest = std::max(traffic.busiest, read.busiest);
+    } else {
+      (type == "exchange_rows" ? traffic.row_bytes : traffic.gradient_bytes) += bytes;
     }
   }
   return traffic;
@@ -109,7 +110,8 @@ StepTimes reported_step_times(const nlohmann::json& report) {
   return {step.at("mean").get<double>() * 1e-3, step.at("stdev").get<double>() * 1e-3, measured_nodes(report)};
 }
 
-MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times) {
+MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Model& model, const StepTimes& times,
+                         double zipf) {
   const Graph graph = build_step(model, options, rows);
   const auto weight = [&](const Node& node) {
     if (node.phase == Pass::exchange || node.phase == Pass::fetch) return 0.0;
@@ -129,7 +131,7 @@ MeasuredStep divide_step(const StepOptions& options, std::int64_t rows, const Mo
       if (!is_last && (node.phase > Pass::backward || node.phase == Pass::fetch)) continue;  // once a step
       const double share = node.phase == Pass::update ? updated_share : 1;
       measured.seconds += times.mean * weight(node) * share / total;
-      if (const auto event = find_event(graph, node, measured.seconds)) measured.events.push_back(*event);
+      if (const auto event = find_event(graph, node, measured.seconds, zipf)) measured.events.push_back(*event);
     }
   }
   measured.events.push_back({measured.seconds, StepEventKind::all_reduce, 0});  // of each rank's loss and times

@@ -79,6 +79,12 @@ class Estimates(TablesTest):
         self.assertGreater(four["tables"]["exchange_ms"], 6 * (10 + 2 * 20) * 1e-3)
         self.assertIn("2 ranks: of 208 ids in a rank's batch at most 188 differ", self.estimate(*scaling, json_output=False))
         self.assertNotIn("tables", self.estimate(*scaling, *IN_ORDER)[1])
+        skewed, slow = self.estimate(*scaling, "--zipf", 1.1)[1], self.estimate(*scaling, "--straggler", 2)[1]
+        self.assertLess(skewed["tables"]["different_ids"], different)
+        self.assertGreater(skewed["tables"]["busiest"], two["tables"]["busiest"])
+        self.assertIn("the busiest rank 1.", self.estimate(*scaling, "--zipf", 1.1, json_output=False))
+        self.assertGreater(slow["step_ms"], 1.5 * two["step_ms"])
+        self.assert_one_line_error(run("estimate", self.config, *scaling, "--straggler", 0.5), 2, "--straggler")
 
     def test_have_the_activations_that_the_exchange_adds(self):
         alone = self.estimate("-o", "data.batch_size=512")["memory"]

@@ -115,6 +115,19 @@ TEST(Predict, NoiseMakesManyRanksWaitForTheSlowest) {
   EXPECT_NEAR(estimate_scaled_step(measured, links, 1000).imbalance_seconds, until_wait * 3.241e-3, 0.05e-3);
 }
 
+/// Nothing hides a rank that is always slow, a delay by a step either.
+TEST(Predict, ARankThatIsAlwaysSlowSetsThePace) {
+  const Links links{8, {0, 1e9}, {0, 1e9}};
+  MeasuredStep synchronous = get_step({sum(0.09, 0)}), delayed = get_step({});
+  delayed.events.push_back(sum(0.1, 0));
+  for (MeasuredStep* step : {&synchronous, &delayed}) {
+    step->slowest = 1.5;
+    EXPECT_NEAR(estimate_scaled_step(*step, links, 100).step_seconds, 0.15, 1e-6);
+    EXPECT_NEAR(estimate_scaled_step(*step, links, 100).imbalance_seconds, 0.05, 1e-6);
+    EXPECT_NEAR(estimate_scaled_step(*step, links, 1).step_seconds, 0.1, 1e-9);
+  }
+}
+
 /// A rank that need not wait for the others' present step waits only where it is a whole step ahead.
 TEST(Predict, NoiseCostsLittleWhereUpdatesAreDelayed) {
   MeasuredStep measured = get_step({});
