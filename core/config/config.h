@@ -289,15 +289,16 @@ struct OutputConfig {
   std::string dir = "runs/latest";
   std::int64_t checkpoint_every_steps = 0;  // 0: at the end and on a signal only
   std::int64_t keep_checkpoints = 3;
-  bool save = true;                  // save the last checkpoint and the weights at the end
-  std::string keep_best{no_metric};  // metric by which the best weights are kept, in dir/best
-  std::vector<EventFormat> events;   // files of metrics in dir for other programs
-  bool predictions = false;          // write predictions of the last evaluation to dir/predictions.jsonl
-  std::string report;                // empty: report.json in dir
-  bool per_op = false;               // time every op for the report
-  bool numerics = false;             // ranges of all tensors, and where values that are not finite begin
-  bool trace = false;                // write a timeline of a few steps to dir/trace.json
-  bool fresh = false;                // delete what an earlier run left in dir
+  std::int64_t whole_checkpoint_every = 1;  // others hold what has changed of sparse tables; 1: all are whole
+  bool save = true;                         // save the last checkpoint and the weights at the end
+  std::string keep_best{no_metric};         // metric by which the best weights are kept, in dir/best
+  std::vector<EventFormat> events;          // files of metrics in dir for other programs
+  bool predictions = false;                 // write predictions of the last evaluation to dir/predictions.jsonl
+  std::string report;                       // empty: report.json in dir
+  bool per_op = false;                      // time every op for the report
+  bool numerics = false;                    // ranges of all tensors, and where values that are not finite begin
+  bool trace = false;                       // write a timeline of a few steps to dir/trace.json
+  bool fresh = false;                       // delete what an earlier run left in dir
 };
 
 struct Config {

@@ -404,6 +404,11 @@ std::vector<Key> run_keys() {
           .between(0, many_steps),
       output_key("keep_checkpoints", &OutputConfig::keep_checkpoints, "number of newest checkpoints to keep")
           .between(1, 1'000'000),
+      output_key(
+          "whole_checkpoint_every", &OutputConfig::whole_checkpoint_every,
+          "every so many checkpoints one holds whole sparse tables, those after it what has changed since; 1: all "
+          "are whole")
+          .between(1, 1'000'000),
       output_key("keep_best", &OutputConfig::keep_best,
                  "keep the best model by this metric of the task in output.dir/best; "
                  "primary: the task's first; none: off"),

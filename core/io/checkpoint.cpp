@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 namespace ptrain {
@@ -52,6 +53,15 @@ bool is_unfinished(std::string_view name) {
          (is_temporary(checkpoint_suffix) || is_temporary(checkpoint_v1_suffix));
 }
 
+/// The step of the checkpoint since which that file holds the changes; none where it holds all, or cannot be read.
+std::optional<std::uint64_t> find_base(const fs::path& path) {
+  try {
+    return read_base_step(path);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 /// Best effort: an extra checkpoint is no reason to stop training.
 void remove_superseded(const fs::path& directory, std::uint64_t newest, int keep) {
   std::error_code ignored;
@@ -66,8 +76,13 @@ void remove_superseded(const fs::path& directory, std::uint64_t newest, int keep
   const std::size_t kept = static_cast<std::size_t>(keep);
   if (steps.size() <= kept) return;
   const std::uint64_t oldest_kept = steps[steps.size() - kept];
+  std::set<std::uint64_t> bases;
+  for (const auto& [step, path] : list_files(directory)) {
+    const std::optional<std::uint64_t> base = step < oldest_kept ? std::nullopt : find_base(path);
+    if (base) bases.insert(*base);
+  }
   for (const auto& [step, path] : list_files(directory))
-    if (step < oldest_kept) fs::remove(path, ignored);
+    if (step < oldest_kept && !bases.contains(step)) fs::remove(path, ignored);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/io/checkpoint_format.h"
 
 #include "core/base/errors.h"
+#include "core/io/incremental_checkpoints.h"
 #include "core/io/safetensors.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ using Checksums = std::vector<std::uint32_t>;
 
 constexpr std::string_view checkpoint_schema = "ptrain.checkpoint/2";
 constexpr std::string_view checksums_name = "ptrain.checksums";
+constexpr const char *base_step = "base_step", *base_checksum = "base_checksum";
 constexpr std::size_t checksum_block = std::size_t{1} << 20;  // stays in cache between checksum and write
 
 /// The last tensor of a file: one checksum for each tensor before it, one of the header, one of all these.
@@ -47,9 +49,10 @@ const std::string& find_text(const SafetensorsMetadata& metadata, const std::str
   return found->second;
 }
 
-std::uint64_t find_count(const SafetensorsMetadata& metadata, const std::string& key, std::string_view file) {
+template <typename Count = std::uint64_t>
+Count find_count(const SafetensorsMetadata& metadata, const std::string& key, std::string_view file) {
   const std::string& text = find_text(metadata, key, file);
-  std::uint64_t count = 0;
+  Count count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc{} || end != text.data() + text.size())
     fail("{}: a checkpoint that this version cannot read: {}: {}", file, key, quoted_name(text));
@@ -64,7 +67,15 @@ CheckpointInfo parse_info(const SafetensorsMetadata& metadata, std::string_view 
   info.config_hash = find_text(metadata, "config_hash", file);
   info.state = json::parse(find_text(metadata, "state", file), nullptr, false);
   if (info.state.is_discarded()) fail("{}: a checkpoint that this version cannot read: state is not JSON", file);
+  if (metadata.contains(base_step)) {
+    info.base = {find_count(metadata, base_step, file), find_count<std::uint32_t>(metadata, base_checksum, file)};
+  }
   return info;
+}
+
+std::uint32_t compute_tensors_checksum(const NamedTensor& stored) {
+  constexpr std::size_t others = 2 * sizeof(std::uint32_t);  // of the header, and of all
+  return crc32(stored.bytes.first(stored.bytes.size() - std::min(stored.bytes.size(), others)));
 }
 
 /// Compares the checksums at the end of the file with those of `tensors` and of `header`.
@@ -88,12 +99,14 @@ void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<co
   std::vector<NamedTensor> ordered = order_for_safetensors(tensors);
   Checksums checksums(ordered.size() + 2);
   ordered.push_back(checksums_tensor(checksums));
-  const std::string header = encode_safetensors_header(ordered, {{"schema", std::string(checkpoint_schema)},
-                                                                 {"step", std::to_string(info.step)},
-                                                                 {"epoch", std::to_string(info.epoch)},
-                                                                 {"model", info.model},
-                                                                 {"config_hash", info.config_hash},
-                                                                 {"state", info.state.dump()}});
+  SafetensorsMetadata metadata{{"schema", std::string(checkpoint_schema)}, {"step", std::to_string(info.step)},
+                               {"epoch", std::to_string(info.epoch)},      {"model", info.model},
+                               {"config_hash", info.config_hash},          {"state", info.state.dump()}};
+  if (info.base) {
+    metadata[base_step] = std::to_string(info.base->step);
+    metadata[base_checksum] = std::to_string(info.base->checksum);
+  }
+  const std::string header = encode_safetensors_header(ordered, metadata);
   checksums[tensors.size()] = write_counted(file, std::as_bytes(std::span(header)));
   for (std::size_t i = 0; i < tensors.size(); ++i) checksums[i] = write_counted(file, ordered[i].bytes);
   checksums.back() = compute_file_checksum(checksums);
@@ -114,7 +127,7 @@ ParsedCheckpoint parse_checkpoint(Bytes bytes, std::string_view file) {
   verify(stored, index.tensors, bytes.first(static_cast<std::size_t>(data - bytes.data())), file);
   if (schema->second != checkpoint_schema)
     fail("{}: a checkpoint that this version cannot read: schema is not {}", file, checkpoint_schema);
-  return {parse_info(index.metadata, file), std::move(index.tensors)};
+  return {parse_info(index.metadata, file), std::move(index.tensors), compute_tensors_checksum(stored)};
 }
 
 Checkpoint load_checkpoint(const std::filesystem::path& path) {
@@ -122,13 +135,87 @@ Checkpoint load_checkpoint(const std::filesystem::path& path) {
   ParsedCheckpoint parsed = parse_checkpoint(checkpoint.file_.bytes(), path.string());
   checkpoint.info_ = std::move(parsed.info);
   checkpoint.tensors_ = std::move(parsed.tensors);
+  checkpoint.checksum_ = parsed.checksum;
+  if (checkpoint.info_.base) checkpoint.load_base();
   return checkpoint;
+}
+
+void Checkpoint::load_base() {
+  const std::filesystem::path path = checkpoint_path(path_.parent_path(), info_.base->step);
+  const std::string part = fmt::format("{}: holds the changes since {}", path_.string(), path.filename().string());
+  if (info_.base->step >= info_.step) fail("{}, which is not an earlier one", part);
+  if (!std::filesystem::exists(path)) fail("{}, which is not there", part);
+  base_ = std::make_unique<Checkpoint>(load_checkpoint(path));
+  if (base_->info_.base || base_->checksum_ != info_.base->checksum) fail("{}, which is another one by now", part);
+}
+
+void Checkpoint::check() const {
+  file_.check();
+  if (base_ != nullptr) base_->check();
+}
+
+std::optional<std::uint64_t> read_base_step(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  if (!file.metadata().contains(base_step)) return std::nullopt;
+  return find_count(file.metadata(), base_step, path.string());
+}
+
+std::uint32_t read_tensors_checksum(const std::filesystem::path& path) {
+  const SafetensorsFile file(path);
+  const std::uint32_t checksum = compute_tensors_checksum(file.at(checksums_name));
+  file.check();
+  return checksum;
 }
 
 const NamedTensor* Checkpoint::find(std::string_view name) const {
   const auto found =
       std::find_if(tensors_.begin(), tensors_.end(), [&](const NamedTensor& tensor) { return tensor.name == name; });
   return found == tensors_.end() ? nullptr : &*found;
+}
+
+std::optional<SavedTensor> Checkpoint::find_saved(std::string_view name) const {
+  if (const NamedTensor* whole = find(name)) return SavedTensor{whole->dtype, whole->shape, whole->bytes};
+  const NamedTensor* const before = base_ == nullptr ? nullptr : base_->find(name);
+  if (before == nullptr) return std::nullopt;
+  const auto find_part = [&](const char* what, DType dtype) {
+    const NamedTensor* const part = find(std::string(name) + what);
+    if (part == nullptr || part->dtype != dtype)
+      fail("{}: corrupt checkpoint: no changes of {}", path_.string(), quoted_name(name));
+    return part->bytes;
+  };
+  const auto read_integers = [&](const char* what) {
+    const Bytes from = find_part(what, DType::i64);
+    std::vector<std::int64_t> integers(from.size() / sizeof(std::int64_t));
+    std::memcpy(integers.data(), from.data(), from.size());
+    return integers;
+  };
+  const auto require = [&](bool fits) {
+    if (!fits) fail("{}: corrupt checkpoint: changes of {}", path_.string(), quoted_name(name));
+  };
+  std::vector<std::int64_t> dims = read_integers(changed::shape), known = before->shape.dims();
+  require(dims.size() == known.size() && !dims.empty() && dims.front() >= 0);
+  // Of a tensor that has become longer, all of the new bytes are among the changed ones.
+  const std::size_t row_bytes =
+      element_size(before->dtype) *
+      static_cast<std::size_t>(before->shape.count() / std::max<std::int64_t>(1, known.front()));
+  const Bytes all = find_part(changed::bytes, DType::u8);
+  require(row_bytes > 0 && static_cast<std::size_t>(dims.front()) <= (before->bytes.size() + all.size()) / row_bytes);
+  const std::size_t bytes = static_cast<std::size_t>(dims.front()) * row_bytes;
+  known.front() = dims.front();
+  require(dims == known);
+  SavedTensor saved{before->dtype, Shape(std::move(dims)), before->bytes.first(std::min(before->bytes.size(), bytes))};
+  Bytes rest = all;
+  for (const std::int64_t number : read_integers(changed::blocks)) {
+    require(number >= 0 &&
+            static_cast<std::size_t>(number) < (bytes + changed::block_bytes - 1) / changed::block_bytes);
+    const std::size_t begin = static_cast<std::size_t>(number) * changed::block_bytes;
+    const std::size_t size = std::min(changed::block_bytes, bytes - begin);
+    require(size <= rest.size());
+    saved.changed.push_back({begin, rest.first(size)});
+    rest = rest.subspan(size);
+  }
+  require(rest.empty());
+  return saved;
 }
 
 }  // namespace ptrain

@@ -10,6 +10,9 @@ namespace ptrain {
 /// Writes one checkpoint to `file`, without copying tensors; the caller commits it.
 void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<const NamedTensor> tensors);
 
+/// The step of a checkpoint's base; none where it has none. Throws as SafetensorsFile does.
+std::optional<std::uint64_t> read_base_step(const std::filesystem::path& path);
+
 /// Whether the file begins like one of the first format.
 bool is_checkpoint_v1(std::span<const std::byte> bytes);
 

@@ -381,7 +381,11 @@ std::int64_t DeployedModel::rows_at_once(std::int64_t rows) {
   const auto [entry, is_new] = rows_at_once_.try_emplace(rows, rows);
   if (!is_new) return entry->second;
   if (const auto known = find_known_rows_at_once(rows)) return entry->second = *known;
-  return entry->second = search_rows_at_once(rows);
+  try {
+    entry->second = search_rows_at_once(rows);
+  } catch (const OutOfMemory&) {  // for trials, which need other layouts of weights
+  }
+  return entry->second;
 }
 
 std::string DeployedModel::make_search_key(std::int64_t rows) {

@@ -352,7 +352,7 @@ ServiceAnswer ModelService::infer(std::string_view body, std::optional<std::size
 
 ServiceAnswer ModelService::answer(const std::function<ServiceAnswer()>& make) const {
   const Stopwatch watch;
-  const ServiceAnswer answer = [&]() -> ServiceAnswer {
+  ServiceAnswer answer = [&]() -> ServiceAnswer {
     try {
       return make();
     } catch (const QueueFull& full) {

@@ -277,6 +277,10 @@ void check_averaging(const Config& config, const Rejection& reject) {
   if (config.train.ema_decay > 0) {
     reject(key, "and train.ema_decay both average weights: expected one of them to be 0");
   }
+  if (config.output.whole_checkpoint_every > 1) {
+    reject("output.whole_checkpoint_every", "expected 1, got {}: {} needs whole checkpoints",
+           config.output.whole_checkpoint_every, key);
+  }
   if (!config.output.save) reject(key, "needs output.save: the last checkpoint is one of those that are averaged");
   if (averaged > 1 && config.output.checkpoint_every_steps == 0) {
     reject(key, "needs output.checkpoint_every_steps, without which only the last checkpoint is written");

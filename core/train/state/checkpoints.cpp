@@ -76,7 +76,12 @@ std::vector<std::uint64_t> list_newest_first(const std::string& folder) {
 
 Checkpoints::Checkpoints(const Config& config, std::string config_hash, const Model& model, const Ranks& ranks,
                          const Dataset& training)
-    : config_(config), config_hash_(std::move(config_hash)), model_(model), ranks_(ranks), training_(training) {}
+    : config_(config),
+      config_hash_(std::move(config_hash)),
+      model_(model),
+      ranks_(ranks),
+      training_(training),
+      saver_(config.output.whole_checkpoint_every) {}
 
 std::optional<TrainedAmp> trained_amp(const std::string& resume, const std::string& folder) {
   const std::optional<Checkpoint> checkpoint = checkpoint_to_resume(resume, folder).checkpoint;
@@ -178,7 +183,7 @@ void Checkpoints::write(Variables& variables, const TrainingState& state) {
   const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
   const CheckpointInfo info = describe(state);
   const RowsInUse rows_in_use(model_, variables);
-  last_ = save_snapshot(config_.output.dir, info, variables, count_kept(state.step)).string();
+  last_ = save_snapshot(config_.output.dir, info, variables, count_kept(state.step), saver_).string();
   written_.insert(info.step);
 }
 
@@ -186,7 +191,9 @@ void Checkpoints::update_last(const TrainingState& state) {
   if (!ranks_.is_main()) return;
   const Communicator::BusyScope busy(ranks_.communicator(), "writing a checkpoint");
   const Checkpoint written = load_checkpoint(last_);
-  save_checkpoint(config_.output.dir, describe(state), written.tensors(), count_kept(state.step));
+  CheckpointInfo info = describe(state);
+  info.base = written.info().base;
+  save_checkpoint(config_.output.dir, info, written.tensors(), count_kept(state.step));
   written.check();
 }
 

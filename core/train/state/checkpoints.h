@@ -4,7 +4,7 @@
 #include "core/config/config.h"
 #include "core/data/dataset.h"
 #include "core/exec/variables.h"
-#include "core/io/checkpoint.h"
+#include "core/io/incremental_checkpoints.h"
 #include "core/model/model.h"
 #include "core/train/ranks.h"
 #include "core/train/state/best_model.h"
@@ -90,6 +90,7 @@ class Checkpoints {
   const Ranks& ranks_;
   const Dataset& training_;
   mutable std::string fingerprint_;
+  IncrementalCheckpoints saver_;
   std::string last_;
   std::set<std::uint64_t> written_;  // steps, on rank 0
 };

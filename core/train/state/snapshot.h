@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/exec/variables.h"
-#include "core/io/checkpoint.h"
+#include "core/io/incremental_checkpoints.h"
 #include "core/model/model.h"
 
 namespace ptrain {
@@ -12,9 +12,10 @@ namespace ptrain {
 inline constexpr int flat_layout = 2;
 
 /// Saves every variable that steps do not recompute; of what ranks divide, the whole tensors (WholeState), of a dynamic
-/// table the rows in use (RowsInUse). Returns the checkpoint's path. Throws as save_checkpoint.
+/// table the rows in use (RowsInUse). `saver` may save of sparse tables what has changed alone. Returns the
+/// checkpoint's path. Throws as save_checkpoint.
 std::filesystem::path save_snapshot(const std::filesystem::path& directory, const CheckpointInfo& info,
-                                    const Variables& variables, int keep);
+                                    const Variables& variables, int keep, IncrementalCheckpoints& saver);
 
 /// Restores them. Throws Error{failed} naming the file when it has another model, optimizer, precision or layout.
 void restore_snapshot(const Checkpoint& checkpoint, const Model& model, Variables& variables);

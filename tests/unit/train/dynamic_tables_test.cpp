@@ -111,6 +111,28 @@ TEST(DynamicTables, MayContinueWithRoomForMore) {
   EXPECT_THROW(train(config), Error);
 }
 
+TEST(DynamicTables, ContinueFromCheckpointsOfChanges) {
+  for (const bool dynamic : {true, false}) {
+    Config config = dynamic_config();
+    config.model.dynamic_table = dynamic;
+    config.model.hash_buckets = 20'000;  // of which the words of synthetic clicks are few
+    config.train.steps = 10;
+    const std::vector<double> whole = losses(config);
+    const TemporaryDirectory directory;
+    config = saved_to(directory, config);
+    config.output.checkpoint_every_steps = 1;
+    config.output.whole_checkpoint_every = 4;
+    config.output.keep_checkpoints = 1;
+    config.train.steps = 7;
+    const Outcome first = train(config);
+    EXPECT_EQ(load_checkpoint(first.result.checkpoint).info().base.value().step, 5u);
+    EXPECT_EQ(list_checkpoints(directory.path()), (std::vector<std::uint64_t>{5, 7}));
+    config.train.steps = 10;
+    config.resume = "auto";
+    EXPECT_EQ(train(config).result.losses, std::vector<double>(whole.begin() + 7, whole.end()));
+  }
+}
+
 TEST(DynamicTables, StoreTheRowsInUseAlone) {
   Config config = dynamic_config();
   config.model.hash_buckets = 100'000;
