@@ -6,9 +6,10 @@
   scripts/keep_results.py --unfold SWEEP.jsonl OUT # makes the folder again, for ptrain effects, table and compare
   scripts/keep_results.py --check FILE...          # changes nothing, and names those that are in another form
 
-Figures are kept to eight digits. A report loses its list of kernels, a comparison with peers the percentiles of step times,
-and losses of 200 steps all but the first and the last 20, which their table takes.
-A folded sweep has the suite, the record of each run, and the first report, which says what was measured and where.
+Figures are kept to eight digits. A report loses its list of kernels, a comparison with peers the percentiles of step times
+(of inference: keys, queries, memory and in all rounds but the first the program's name), and losses of 200 steps all but
+the first and the last 20, which their table takes. A folded sweep has the suite, the record of each run, and the first
+report, which says what was measured and where.
 """
 import argparse
 import json
@@ -66,6 +67,12 @@ def reduce_document(document):
         for run in (run for case in document["cases"] for runs in case.values() if isinstance(runs, list) for run in runs):
             if isinstance(run, dict):
                 run.pop("step_ms", None)
+    if schema.startswith("ptrain.infer_peers/"):
+        for case in document["cases"]:
+            case.pop("keys", None)
+            for number, run in ((number, run) for runs in case["runs"].values() for number, run in enumerate(runs)):
+                for key in ("queries", "peak_bytes", *(["runtime"] if number > 0 else [])):
+                    run.pop(key, None)
     if schema.startswith("ptrain.zoo/") and document["command"] == "levels":
         for levels in document["models"].values():
             for run in levels.values():
