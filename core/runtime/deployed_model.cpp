@@ -266,8 +266,9 @@ DeployedModel::DeployedModel(Backend& backend, const Model& model, const Task& t
       backend.kernels().int8_arithmetic() == Int8Arithmetic::none) {
     fail_usage("--kv-cache-dtype: expected auto|fp32|bf16|fp16: int8 is for the CPU (--device cpu)");
   }
-  const std::int64_t rows = find_known_rows_at_once(options.batch_size).value_or(options.batch_size);
-  PlanSet& plans = find_plans(rows, first_mode());
+  const std::optional<std::int64_t> at_once = find_known_rows_at_once(options.batch_size);
+  if (at_once) rows_at_once_[options.batch_size] = *at_once;
+  PlanSet& plans = find_plans(at_once.value_or(options.batch_size), first_mode());
   if (options.cache) find_plans(options.rows(Mode::decoding), Mode::decoding);
   Batch scores = task_.scores(empty_outputs(plans.largest(), output_names_));
   if (task_.predicts_samples()) scores = task_.answers(std::move(scores));
