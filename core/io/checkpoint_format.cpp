@@ -2,7 +2,6 @@
 #include "core/io/checkpoint_format.h"
 
 #include "core/base/errors.h"
-#include "core/io/incremental_checkpoints.h"
 #include "core/io/safetensors.h"
 
 #include <algorithm>
@@ -171,51 +170,6 @@ const NamedTensor* Checkpoint::find(std::string_view name) const {
   const auto found =
       std::find_if(tensors_.begin(), tensors_.end(), [&](const NamedTensor& tensor) { return tensor.name == name; });
   return found == tensors_.end() ? nullptr : &*found;
-}
-
-std::optional<SavedTensor> Checkpoint::find_saved(std::string_view name) const {
-  if (const NamedTensor* whole = find(name)) return SavedTensor{whole->dtype, whole->shape, whole->bytes};
-  const NamedTensor* const before = base_ == nullptr ? nullptr : base_->find(name);
-  if (before == nullptr) return std::nullopt;
-  const auto find_part = [&](const char* what, DType dtype) {
-    const NamedTensor* const part = find(std::string(name) + what);
-    if (part == nullptr || part->dtype != dtype)
-      fail("{}: corrupt checkpoint: no changes of {}", path_.string(), quoted_name(name));
-    return part->bytes;
-  };
-  const auto read_integers = [&](const char* what) {
-    const Bytes from = find_part(what, DType::i64);
-    std::vector<std::int64_t> integers(from.size() / sizeof(std::int64_t));
-    std::memcpy(integers.data(), from.data(), from.size());
-    return integers;
-  };
-  const auto require = [&](bool fits) {
-    if (!fits) fail("{}: corrupt checkpoint: changes of {}", path_.string(), quoted_name(name));
-  };
-  std::vector<std::int64_t> dims = read_integers(changed::shape), known = before->shape.dims();
-  require(dims.size() == known.size() && !dims.empty() && dims.front() >= 0);
-  // Of a tensor that has become longer, all of the new bytes are among the changed ones.
-  const std::size_t row_bytes =
-      element_size(before->dtype) *
-      static_cast<std::size_t>(before->shape.count() / std::max<std::int64_t>(1, known.front()));
-  const Bytes all = find_part(changed::bytes, DType::u8);
-  require(row_bytes > 0 && static_cast<std::size_t>(dims.front()) <= (before->bytes.size() + all.size()) / row_bytes);
-  const std::size_t bytes = static_cast<std::size_t>(dims.front()) * row_bytes;
-  known.front() = dims.front();
-  require(dims == known);
-  SavedTensor saved{before->dtype, Shape(std::move(dims)), before->bytes.first(std::min(before->bytes.size(), bytes))};
-  Bytes rest = all;
-  for (const std::int64_t number : read_integers(changed::blocks)) {
-    require(number >= 0 &&
-            static_cast<std::size_t>(number) < (bytes + changed::block_bytes - 1) / changed::block_bytes);
-    const std::size_t begin = static_cast<std::size_t>(number) * changed::block_bytes;
-    const std::size_t size = std::min(changed::block_bytes, bytes - begin);
-    require(size <= rest.size());
-    saved.changed.push_back({begin, rest.first(size)});
-    rest = rest.subspan(size);
-  }
-  require(rest.empty());
-  return saved;
 }
 
 }  // namespace ptrain
