@@ -74,16 +74,8 @@ class NormalizeImageKernel final : public Kernel {
 std::unique_ptr<Kernel> make_normalize_image(const KernelContext& context) {
   std::unique_ptr<Kernel> kernel;
   const auto make = [&](auto zero) { kernel = std::make_unique<NormalizeImageKernel<decltype(zero)>>(context); };
-  switch (context.outputs[0].dtype) {
-    case DType::u8:
-      make(std::uint8_t{});
-      break;
-    case DType::s8:
-      make(std::int8_t{});
-      break;
-    default:
-      visit_floating(context.outputs[0].dtype, make);
-  }
+  const DType dtype = context.outputs[0].dtype;
+  is_int8(dtype) ? visit_int8(dtype, make) : visit_floating(dtype, make);
   return kernel;
 }
 

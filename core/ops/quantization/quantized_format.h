@@ -3,6 +3,7 @@
 
 #include "core/graph/tensor_desc.h"
 
+#include <cstdint>
 #include <string>
 
 namespace ptrain {
@@ -19,5 +20,11 @@ struct QuantizedFormat {
 
 /// Whether a dtype is an 8-bit integer.
 inline bool is_int8(DType dtype) { return dtype == DType::u8 || dtype == DType::s8; }
+
+/// Calls visit with a zero of an 8-bit integer's type.
+template <typename Visitor>
+void visit_int8(DType dtype, Visitor&& visit) {
+  dtype == DType::u8 ? visit(std::uint8_t{}) : visit(std::int8_t{});
+}
 
 }  // namespace ptrain

@@ -8,11 +8,6 @@
 namespace ptrain::cpu {
 namespace {
 
-template <typename Visitor>
-void visit_int8(DType dtype, Visitor&& visit) {
-  dtype == DType::u8 ? visit(std::uint8_t{}) : visit(std::int8_t{});
-}
-
 constexpr std::int64_t elements_at_once = 1 << 14;  // per thread
 
 class QuantizeKernel final : public Kernel {
