@@ -26,6 +26,15 @@ inline Config shared_out(Config config, int world_size) {
   return config;
 }
 
+/// A training whose batches one to four ranks divide, and whose moments must go with its rows: twelve steps.
+inline Config divisible(Config config) {
+  config.data.batch_size = 12;
+  config.train.steps = 12;
+  config.train.optimizer.name = OptimizerKind::adam;
+  config.train.optimizer.lr = 1e-3;
+  return config;
+}
+
 /// The losses of a training whose ranks change, in steps of three.
 inline std::vector<double> train_in_parts(Config config, std::initializer_list<int> world_sizes) {
   const TemporaryDirectory directory;

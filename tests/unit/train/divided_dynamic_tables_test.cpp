@@ -164,11 +164,7 @@ TEST(DividedDynamicTables, AreRefusedWhereRanksHaveWholeTables) {
 }
 
 TEST(DividedDynamicTables, ResumeOnAnyNumberOfRanks) {
-  Config config = divided_config();
-  config.data.batch_size = 12;
-  config.train.steps = 12;
-  config.train.optimizer.name = OptimizerKind::adam;
-  config.train.optimizer.lr = 1e-3;
+  const Config config = divisible(divided_config());
   EXPECT_LT(difference(train_in_parts(config, {2, 3, 1, 4}), losses(config)), rounding);
 }
 

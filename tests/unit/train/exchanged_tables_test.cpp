@@ -164,11 +164,7 @@ TEST(ExchangedTables, EvaluateTheSameBitsThoughRanksRunOutOfSamples) {
 }
 
 TEST(ExchangedTables, ResumeOnAnyNumberOfRanks) {
-  Config config = exchanged_config();
-  config.data.batch_size = 12;
-  config.train.steps = 12;
-  config.train.optimizer.name = OptimizerKind::adam;
-  config.train.optimizer.lr = 1e-3;
+  const Config config = divisible(exchanged_config());
   EXPECT_LT(difference(train_in_parts(config, {4, 3, 1, 2}), losses(config)), rounding);
   EXPECT_EQ(train_in_parts(config, {4, 4, 4, 4}), train_exchanged(config, 4).result.losses);
 }
