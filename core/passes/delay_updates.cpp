@@ -3,6 +3,7 @@
 #include "core/base/errors.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/sparse/exchanged_rows.h"
+#include "core/ops/sparse/find_rows.h"
 #include "core/ops/tensor/reshape.h"
 #include "core/ops/training/all_reduce.h"
 #include "core/passes/grad_allreduce.h"
@@ -59,7 +60,7 @@ class DelayedUpdates {
       fetched_[numbers].push_back(&node);
     } else if (type == "exchange_ids") {
       fetched_[ids].push_back(&node);
-    } else if (type == "exchange_rows") {
+    } else if (type == "exchange_rows" || type == "find_rows" || type == "start_rows") {
       fetched_[rows].push_back(&node);
     } else if (type == "merge_rows") {
       merges_.push_back(&node);
@@ -78,7 +79,7 @@ class DelayedUpdates {
   static bool starts_sum(const Node& node) { return node.op->type() == "all_reduce_start"; }
   const std::string& root_name(const Node& start) const { return graph_.value(graph_.root(start.inputs[0])).name; }
 
-  /// Tables are updated within the step, with what their updates need: norms and moments of new rows.
+  /// Tables are updated within the step, with the norms that their updates need.
   void take_table_updates() {
     const auto is_of_table = [](const Node* node) { return node->op->type() == "sparse_update"; };
     const auto behind = std::find_if(updates_.rbegin(), updates_.rend(), is_of_table).base();
@@ -158,7 +159,9 @@ class DelayedUpdates {
   /// The node behind the last one that reads this batch's rows, whose place the next batch's take.
   std::size_t find_end_of_look_ups() const {
     std::set<ValueId> own_rows;
-    for (const Node* node : fetched_[rows]) own_rows.insert(node->outputs[ExchangeRows::rows]);
+    for (const Node* node : fetched_[rows]) {
+      if (node->op->type() == "exchange_rows") own_rows.insert(node->outputs[ExchangeRows::rows]);
+    }
     const auto looks_up = [&](const Node* node) {
       return std::ranges::any_of(node->inputs, [&](ValueId input) { return own_rows.contains(input); });
     };
@@ -205,12 +208,19 @@ class DelayedUpdates {
     for (const Node* node : fetched_[stage]) {
       std::vector<ValueId> inputs;
       for (const ValueId input : node->inputs) inputs.push_back(find_next(input));
-      place(*node, to().add_node("next." + node->name, node->op, std::move(inputs), Pass::fetch));
+      place(*node, to().add_node("next." + node->name, ahead(node->op), std::move(inputs), Pass::fetch));
     }
+  }
+  static OpPtr ahead(const OpPtr& op) {
+    if (op->type() != "find_rows") return op;
+    FindRowsAttributes attributes = static_cast<const FindRows&>(*op).attrs();
+    attributes.ahead = true;
+    return std::make_shared<FindRows>(attributes);
   }
 
   /// What a value is of the next batch.
   ValueId find_next(ValueId value) {
+    if (value == no_value) return no_value;
     const Value& old = graph_.value(value);
     if (old.storage == Storage::parameter || old.storage == Storage::state) return rewriter_.mapped(value);
     if (const auto found = next_.find(value); found != next_.end()) return found->second;

@@ -4,7 +4,9 @@
 // them. With divided tables a step also gets the rows that the next batch reads, in three exchanges (numbers, ids,
 // rows) that start one after the other where parts of its arithmetic are done; these nodes are of Pass::fetch and
 // read inputs named next_input + the name of the batch's. Tables are updated before the rows are looked up. So whatever
-// a step reads lacks one step's gradients, its predecessor's, and nothing else.
+// a step reads lacks one step's gradients, its predecessor's, and nothing else. A table that grows gets the next
+// batch's rows then too; those that it takes from rare keys go to no other before their last gradient has come
+// (FindRowsAttributes::ahead).
 //
 // A first step, whose predecessor has none, runs up to Pass::exchange. Its own rows are got by a run of Pass::fetch on
 // its own batch. Pass::update alone applies what the last step has exchanged.

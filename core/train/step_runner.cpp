@@ -56,9 +56,9 @@ StepRunner::StepRunner(const TrainConfig& train, const OutputConfig& output, Bac
   }
 }
 
-void StepRunner::run(Loader& loader, std::int64_t step) {
+void StepRunner::run(Loader& loader, std::int64_t step, Then then) {
   StepInFlight& launched = steps_[static_cast<std::size_t>(step % 2)];
-  launch(loader, step, launched);
+  launch(loader, step, then, launched);
   finish_step();
   in_flight_ = &launched;
   if (backend_.stream().runs_ahead()) return;
@@ -66,7 +66,7 @@ void StepRunner::run(Loader& loader, std::int64_t step) {
   if (!delays_updates_) finish_step();
 }
 
-void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launched) {
+void StepRunner::launch(Loader& loader, std::int64_t step, Then then, StepInFlight& launched) {
   ++launches_;
   launched.traced = trace_ && trace_->wants(step);
   if (launched.traced) finish_step();  // the step before, which would overlap with this one
@@ -80,7 +80,7 @@ void StepRunner::launch(Loader& loader, std::int64_t step, StepInFlight& launche
   if (plans_.options().step.passes.weighted_loss) {
     launch_weighted(loader, micro_batches, launched);
   } else if (looks_ahead_) {
-    launch_with_next(loader, launched);
+    launch_with_next(loader, then, launched);
   } else {
     for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
       const Batch& batch = load(loader, launched);
@@ -102,12 +102,12 @@ const Batch& StepRunner::load(Loader& loader, StepInFlight& launched) {
   return batch;
 }
 
-void StepRunner::launch_with_next(Loader& loader, StepInFlight& launched) {
+void StepRunner::launch_with_next(Loader& loader, Then then, StepInFlight& launched) {
   const std::int64_t next = launched.step + 1;
   if (!next_) next_ = load(loader, launched);
   const Batch batch = *std::exchange(next_, std::nullopt);
   const bool same_loader = next < counts_.total_steps && counts_.find_phase(next) == counts_.find_phase(launched.step);
-  if (same_loader) next_ = load(loader, launched);
+  if (same_loader && then == Then::next_step) next_ = load(loader, launched);
   launch_micro_step(batch, last_pass(), 1.0, launched);
 }
 

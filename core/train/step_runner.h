@@ -38,8 +38,9 @@ class StepRunner {
 
   /// Launches step `step`, counted from 0, on the loader's next batches, and finishes the one before it. An
   /// asynchronous device gets the launches before the host waits for the previous step's loss; the CPU is done when it
-  /// returns, but for what the ranks exchange where updates are delayed.
-  void run(Loader& loader, std::int64_t step);
+  /// returns, but for what the ranks exchange where updates are delayed. `then`: what is known to follow.
+  enum class Then { next_step, finish };
+  void run(Loader& loader, std::int64_t step, Then then);
   /// Waits for the step in flight, if there is one, and applies a delayed update.
   void finish();
 
@@ -62,11 +63,12 @@ class StepRunner {
     std::unique_ptr<Readback> loss_scale;           // null without loss scaling
   };
 
-  void launch(Loader& loader, std::int64_t step, StepInFlight& launched);
+  void launch(Loader& loader, std::int64_t step, Then then, StepInFlight& launched);
   /// The next micro-batch, valid until the next call.
   const Batch& load(Loader& loader, StepInFlight& launched);
-  /// Loads the next step's batch beside this one's, whose rows the step before has got.
-  void launch_with_next(Loader& loader, StepInFlight& launched);
+  /// Loads the next step's batch beside this one's, whose rows the step before has got. Where finish() follows, rows
+  /// are got after it.
+  void launch_with_next(Loader& loader, Then then, StepInFlight& launched);
   /// The last pass of a step; of a first one where updates are delayed, no update.
   Pass last_pass();
   /// Loads all micro-batches of a step before it launches the first: their weights are by the targets of the whole

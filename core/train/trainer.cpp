@@ -128,7 +128,8 @@ void Trainer::train() {
   start_training();
   for (std::int64_t step = start_.first_step; step < counts_.total_steps && should_continue(); ++step) {
     announce_stage(step);
-    step_runner_->run(loader.at(step), step);
+    step_runner_->run(loader.at(step), step,
+                      pauses_after(step + 1) ? StepRunner::Then::finish : StepRunner::Then::next_step);
     after_step(step + 1);
   }
   if (ok()) step_runner_->finish();
@@ -223,18 +224,24 @@ void Trainer::record_step(const TrainObserver::Step& step, std::span<const RankS
 
 /// Runs what is due after `done` steps; only then waits for the step in flight.
 void Trainer::after_step(std::int64_t done) {
-  const std::int64_t every = config_.output.checkpoint_every_steps;
   const bool is_last = done == counts_.total_steps;
-  const bool checkpoints = every > 0 && done % every == 0;
-  const bool evaluates_now = evaluation_is_due(done);
-  if (evaluates_now || checkpoints || is_last || ranks_.signal() != 0) step_runner_->finish();
-  if (evaluates_now && !is_last && ok() && ranks_.signal() == 0) evaluate_and_keep_best();
-  if (checkpoints && !is_last && ok()) write_checkpoint(done);
+  if (pauses_after(done) || ranks_.signal() != 0) step_runner_->finish();
+  if (evaluation_is_due(done) && !is_last && ok() && ranks_.signal() == 0) evaluate_and_keep_best();
+  if (checkpoint_is_due(done) && !is_last && ok()) write_checkpoint(done);
   if (ranks_.signal() == 0) return;
   step_runner_->finish();
   if (!ok()) return;
   interrupted(done);
   write_checkpoint(done);
+}
+
+bool Trainer::pauses_after(std::int64_t done) const {
+  return evaluation_is_due(done) || checkpoint_is_due(done) || done == counts_.total_steps;
+}
+
+bool Trainer::checkpoint_is_due(std::int64_t done) const {
+  const std::int64_t every = config_.output.checkpoint_every_steps;
+  return every > 0 && done % every == 0;
 }
 
 bool Trainer::evaluation_is_due(std::int64_t done) const {

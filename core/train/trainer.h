@@ -55,6 +55,9 @@ class Trainer {
   bool should_continue() const { return ok() && outcome_.ended_early.empty(); }
   bool evaluates() const { return evaluation_data_ != nullptr && config_.eval.any(); }
   bool evaluation_is_due(std::int64_t done) const;
+  bool checkpoint_is_due(std::int64_t done) const;
+  /// Whether something is due after so many steps for which updates must be complete.
+  bool pauses_after(std::int64_t done) const;
   std::int64_t steps_done() const { return start_.first_step + losses_.figures().steps; }
 
   void start_training();

@@ -116,7 +116,6 @@ void check_delayed_updates(const Config& config, const Rejection& reject) {
   if (config.dist.shard != Sharding::none) refuse("dist.shard divides what the update reads");
   if (config.dist.reproducible) refuse("dist.reproducible has the losses of one rank, whose updates are not delayed");
   if (config.model.entry.reads != DataKind::table) return;
-  if (config.model.dynamic_table) refuse("model.dynamic_table makes rows when a batch is read");
   if (config.dist.tables != TablePlacement::rows) {
     reject("dist.tables", "expected rows with dist.updates delayed: ranks that have whole tables exchange no rows");
   }

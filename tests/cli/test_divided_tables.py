@@ -36,7 +36,8 @@ between_nodes: {latency_us: 20, bandwidth_gb_s: 1}
 IN_ORDER = ["-o", "dist.reproducible=true"]
 DELAYED = ["-o", "dist.updates=delayed"]
 GROWING = ["-o", "model.dynamic_table=true"]
-EXCHANGES = {"all_to_all": [], "delayed": DELAYED, "in_order": IN_ORDER, "growing": GROWING}
+EXCHANGES = {"all_to_all": [], "delayed": DELAYED, "in_order": IN_ORDER, "growing": GROWING,
+             "growing_delayed": GROWING + DELAYED}
 
 
 class TablesTest(RanksTest):
@@ -121,8 +122,7 @@ class DelayedUpdates(TablesTest):
     def test_are_refused_where_they_are_not_defined(self):
         for option, expected in (("dist.shard=optimizer", "dist.updates: expected synchronous: dist.shard divides"),
                                  ("dist.reproducible=true", "dist.updates: expected synchronous: dist.reproducible has"),
-                                 ("dist.tables=replicated", "dist.tables: expected rows with dist.updates delayed"),
-                                 ("model.dynamic_table=true", "dist.updates: expected synchronous: model.dynamic_table")):
+                                 ("dist.tables=replicated", "dist.tables: expected rows with dist.updates delayed")):
             result = self.on_ranks(2, "refused", *DELAYED, "-o", option)
             self.assertEqual(result.returncode, 2, option)
             self.assertIn(expected, result.stderr)
@@ -250,9 +250,9 @@ class Killed(TablesTest):
         for name, options in EXCHANGES.items():
             whole = f"whole-{name}"
             self.finish(whole, *options)
-            for run in range(3):
+            for run in range(2):
                 output, saved = f"killed-{name}-{run}", 0
-                for _ in range(kills // (3 * len(EXCHANGES))):
+                for _ in range(kills // (2 * len(EXCHANGES))):
                     self.assertTrue(self.kill_at(moment, output, *options))
                     self.assertGreaterEqual(self.saved_step(output), saved)
                     saved = self.saved_step(output)

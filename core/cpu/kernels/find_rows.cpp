@@ -24,6 +24,10 @@ class KeyCount {
     const auto* counts = static_cast<const std::int32_t*>(args.inputs[index_]);
     return std::accumulate(counts, counts + ranks_, std::int64_t{0});
   }
+  /// Whether no rank asks another for any.
+  bool none_anywhere(const KernelArgs& args) const {
+    return ranks_ > 0 && static_cast<const std::int32_t*>(args.inputs[index_])[ranks_] == 0;
+  }
 
  private:
   std::int64_t most_, ranks_ = 0;
@@ -38,6 +42,7 @@ class FindRowsKernel final : public Kernel {
         capacity_(static_cast<std::size_t>(context.inputs[FindRows::index_keys].shape[0])) {}
 
   void run(const KernelArgs& args) override {
+    if (attributes_.ahead && count_.none_anywhere(args)) return;
     State state = read(args);
     if (attributes_.inserts) begin_step(state);
     const auto* keys = static_cast<const std::int64_t*>(args.inputs[FindRows::keys]);
@@ -58,6 +63,7 @@ class FindRowsKernel final : public Kernel {
     std::uint8_t* seen;
     float* scores;
     std::int32_t* freed;
+    std::int64_t reusable;  // the first of the free list, which this step may give out
   };
 
   State read(const KernelArgs& args) const {
@@ -70,7 +76,8 @@ class FindRowsKernel final : public Kernel {
             RowIndex(keys, slots, counts),
             static_cast<std::uint8_t*>(args.inputs[FindRows::seen]),
             static_cast<float*>(args.inputs[FindRows::scores]),
-            static_cast<std::int32_t*>(args.inputs[FindRows::freed])};
+            static_cast<std::int32_t*>(args.inputs[FindRows::freed]),
+            counts[RowIndex::freed]};
   }
 
   void begin_step(State& state) const {
@@ -89,6 +96,7 @@ class FindRowsKernel final : public Kernel {
       state.freed[state.counts[RowIndex::freed]++] = static_cast<std::int32_t>(row);
       ++state.counts[RowIndex::evicted];
     }
+    if (!attributes_.ahead) state.reusable = state.counts[RowIndex::freed];
   }
 
   void add_rows(State& state, std::span<const std::int64_t> keys, std::int32_t* rows, std::int32_t* fresh) const {
@@ -117,9 +125,9 @@ class FindRowsKernel final : public Kernel {
   }
 
   std::int32_t add_row(State& state, std::int64_t key) const {
-    std::int64_t& freed = state.counts[RowIndex::freed];
-    if (freed > 0) {
-      const std::int32_t row = state.freed[--freed];
+    if (state.reusable > 0) {
+      const std::int32_t row = state.freed[--state.reusable];
+      state.freed[state.reusable] = state.freed[--state.counts[RowIndex::freed]];
       state.index.assign(key, row);
       return row;
     }

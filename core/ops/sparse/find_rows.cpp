@@ -20,7 +20,7 @@ std::string FindRows::attributes() const {
   std::string text;
   if (shard.world_size > 1) text = fmt::format("rank={} world_size={} ", shard.rank, shard.world_size);
   if (!attributes_.inserts) return text;
-  text += fmt::format("inserts admit_after={}", attributes_.admit_after);
+  text += fmt::format("inserts admit_after={}{}", attributes_.admit_after, attributes_.ahead ? " ahead" : "");
   if (!attributes_.sweep) return text;
   const RowSweep& sweep = *attributes_.sweep;
   return fmt::format("{} sweep={} decay={} evict_below={}", text, sweep.every, sweep.decay, sweep.evict_below);

@@ -22,6 +22,9 @@ struct FindRowsAttributes {
   std::int64_t admit_after = 1;  // occurrences until a key gets a row; up to 255
   std::optional<RowSweep> sweep = {};
   RowShard shard = {};  // whose keys they are, where ranks divide the table
+  /// The keys are the next step's: rows that are taken from keys now may still get a gradient, and are given to others
+  /// from the step after on. Without keys on any rank there is no next step.
+  bool ahead = false;
 };
 
 /// inputs:  keys i64 [...], -1: none; the index's tensors (row_index), of which seen is given where admit_after is

@@ -238,6 +238,27 @@ TEST(FindRows, TakesRowsFromRareKeysAndGivesThemToOthers) {
   EXPECT_EQ(table.in_use(), 4);
 }
 
+/// Ahead of a step whose gradients are still to come.
+TEST(FindRows, AheadGivesRowsThatItTakesToKeysOfLaterSteps) {
+  Table table(10);
+  const FindRowsAttributes ahead{.inserts = true, .sweep = RowSweep{1, 0.5f, 0.6f}, .ahead = true};
+  table.run({1, 2, 3}, ahead);
+  EXPECT_EQ(table.run({4, 5}, ahead), (Rows{3, 4})) << "rows 0, 1 and 2 are free, but not yet for others";
+  EXPECT_EQ(table.run({6, 7, 8, 9}, ahead), (Rows{2, 1, 0, 5})) << "nor are 3 and 4 now";
+  EXPECT_EQ(table.counts[RowIndex::freed], 2);
+  EXPECT_EQ(table.run({6, 3}, ahead), (Rows{3, 4}));
+}
+
+TEST(FindRows, AheadIsNoStepWithoutKeysOnAnyRank) {
+  Table table(10);
+  const FindRowsAttributes ahead{.inserts = true, .sweep = RowSweep{1, 0.5f, 0.6f}, .ahead = true};
+  table.run({1, 2}, ahead, {1, 1, 1});
+  table.run({-1, -1}, ahead, {0, 0, 0});
+  EXPECT_EQ(table.in_use(), 2);
+  table.run({-1, -1}, ahead, {0, 0, 1});
+  EXPECT_EQ(table.in_use(), 0) << "another rank has a key";
+}
+
 /// Against a map, with as many keys as there are rows, so that runs of slots are long.
 TEST(RowIndex, FindsWhatAMapFindsWhileKeysComeAndGo) {
   std::vector<std::int64_t> keys(512), counts(RowIndex::counts_size);

@@ -2,6 +2,7 @@
 #include "core/config/config_enums.h"
 #include "tests/error_message.h"
 #include "tests/unit/train/data_parallel.h"
+#include "tests/unit/train/table_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -40,6 +41,20 @@ static Config plain_clicks() {
   return config;
 }
 
+/// With a table that grows, in whose rows rare keys give way.
+static Config growing(Config config) {
+  config.model.hash_buckets = 600;
+  config.model.dynamic_table = true;
+  config.train.tables = {.sweep_every_steps = 2, .decay = 0.5, .evict_below = 0.6, .folder = ""};
+  return config;
+}
+
+/// With keys that get a row at their second occurrence.
+static Config admitting(Config config) {
+  config.model.admit_after = 2;
+  return config;
+}
+
 static std::vector<double> train_losses(const Config& config, int world_size) {
   return train_on_ranks(shared_out(config, world_size), world_size)[0].result.losses;
 }
@@ -71,7 +86,10 @@ static void expect_lacks_one_step(Config config, int world_size) {
 
 TEST(DelayedUpdates, LackTheGradientsOfTheStepBefore) {
   expect_lacks_one_step(plain(bert_config()), 2);
-  for (const int world_size : {2, 4}) expect_lacks_one_step(plain_clicks(), world_size);
+  for (const int world_size : {2, 4}) {
+    expect_lacks_one_step(plain_clicks(), world_size);
+    expect_lacks_one_step(growing(plain_clicks()), world_size);
+  }
 }
 
 /// Of the weights in two checkpoints.
@@ -106,21 +124,25 @@ TEST(DelayedUpdates, AreAllAppliedInTheEnd) {
 }
 
 TEST(DelayedUpdates, DoNotDependOnTheNumberOfRanks) {
-  for (const char* model : {"wide_deep", "deepfm", "dlrm_dcnv2"}) {
-    SCOPED_TRACE(model);
-    Config config = delayed(plain_clicks());
-    config.model.entry = find_model(model);
-    config.train.optimizer.name = OptimizerKind::adam;
-    config.train.optimizer.lr = 1e-3;
-    config.train.clip_norm = 0.05;
-    config.train.steps = 6;
-    const std::vector<double> two = train_losses(config, 2);
-    for (const int world_size : {4, 8}) EXPECT_LT(difference(train_losses(config, world_size), two), rounding);
+  for (Config clicks : {plain_clicks(), growing(plain_clicks())}) {
+    clicks.train.tables = {};  // scores count the ranks that ask for a row
+    for (const char* model : {"wide_deep", "deepfm", "dlrm_dcnv2"}) {
+      SCOPED_TRACE(fmt::format("{}, grows: {}", model, clicks.model.dynamic_table));
+      Config config = delayed(clicks);
+      config.model.entry = find_model(model);
+      config.train.optimizer.name = OptimizerKind::adam;
+      config.train.optimizer.lr = 1e-3;
+      config.train.clip_norm = 0.05;
+      config.train.steps = 6;
+      const std::vector<double> two = train_losses(config, 2);
+      for (const int world_size : {4, 8}) EXPECT_LT(difference(train_losses(config, world_size), two), rounding);
+    }
   }
 }
 
 TEST(DelayedUpdates, TrainTheSameBitsEveryTime) {
-  for (Config config : {delayed(plain(bert_config())), delayed(plain_clicks())}) {
+  for (Config config :
+       {delayed(plain(bert_config())), delayed(plain_clicks()), delayed(admitting(growing(plain_clicks())))}) {
     config.train.steps = 6;
     EXPECT_EQ(train_losses(config, 4), train_losses(config, 4));
   }
@@ -144,8 +166,9 @@ TEST(DelayedUpdates, TakeMicroBatchesAndLowPrecision) {
 
 /// A checkpoint has all gradients until then: a run goes on from it as the one that wrote it.
 TEST(DelayedUpdates, GoOnFromACheckpointAsTheRunThatWroteIt) {
-  for (Config config : {delayed(plain(bert_config())), delayed(plain_clicks())}) {
-    SCOPED_TRACE(config.model.entry.name);
+  for (Config config : {delayed(plain(bert_config())), delayed(plain_clicks()), delayed(growing(plain_clicks())),
+                        delayed(admitting(growing(plain_clicks())))}) {
+    SCOPED_TRACE(fmt::format("{}, grows: {}", config.model.entry.name, config.model.dynamic_table));
     const TemporaryDirectory whole, parts;
     config.output.checkpoint_every_steps = 3;
     config.train.steps = 6;
@@ -158,8 +181,42 @@ TEST(DelayedUpdates, GoOnFromACheckpointAsTheRunThatWroteIt) {
     rest.resume = "auto";
     const Outcome resumed = train_on_ranks(rest, 2)[0];
     EXPECT_EQ(std::vector(expected.result.losses.begin() + 3, expected.result.losses.end()), resumed.result.losses);
-    expect_same_state(expected, resumed);
+    if (config.model.dynamic_table) {  // whose rows have other numbers after resuming
+      const std::string words = std::string(flat::table) + "deep.words.weight";
+      RowsByKey rows = rows_by_key(resumed.state, words), expected_rows = rows_by_key(expected.state, words);
+      rows.erase(RowIndex::no_key);
+      expected_rows.erase(RowIndex::no_key);
+      EXPECT_EQ(rows, expected_rows);
+    } else {
+      expect_same_state(expected, resumed);
+    }
   }
+}
+
+/// Getting a batch's rows ahead counts its keys once, as getting them at its step does.
+TEST(DelayedUpdates, CountOccurrencesAsSynchronousOnesDo) {
+  Config config = admitting(growing(plain_clicks()));
+  config.train.steps = 9;
+  config.eval.every_steps = 4;
+  config.eval.batch_size = 8;
+  config.eval.max_samples = 16;
+  const RunResult at_once = train_on_ranks(shared_out(config, 2), 2)[0].result;
+  const RunResult late = train_on_ranks(shared_out(delayed(config), 2), 2)[0].result;
+  EXPECT_GT(at_once.table->evicted, 0);
+  EXPECT_EQ(late.table->rows, at_once.table->rows);
+  EXPECT_EQ(late.table->evicted, at_once.table->evicted);
+  EXPECT_EQ(late.table->unadmitted, at_once.table->unadmitted);
+}
+
+/// The mean of a bag is of the keys that have rows, which the ranks tell each other ahead.
+TEST(DelayedUpdates, ReduceBagsOfKnownKeys) {
+  Config config = admitting(growing(plain_clicks()));
+  config.model.bag = BagMode::mean;
+  config.data.slots = 7;
+  config.data.bag_size = 4;
+  config.train.optimizer.lr = 1e-30;
+  config.train.steps = 6;
+  EXPECT_EQ(train_losses(delayed(config), 2), train_losses(config, 2));
 }
 
 TEST(DelayedUpdates, EvaluateWithAllGradients) {
