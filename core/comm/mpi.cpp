@@ -83,22 +83,10 @@ class MpiTransport final : public Transport {
     requests_.clear();
     for (int step = 0; step < size_; ++step) {  // every rank begins with another, so that none is sent to by all
       const int to = (rank_ + step) % size_, from = (rank_ - step + size_) % size_;
-      const std::span<const std::byte> sent = exchange.sent[static_cast<std::size_t>(to)];
-      const std::span<std::byte> received = exchange.received[static_cast<std::size_t>(from)];
-      if (step == 0) {
-        invariant(sent.size() == received.size(), "a rank sends itself other bytes than it receives");
-        if (!sent.empty()) std::memcpy(received.data(), sent.data(), sent.size());
-        continue;
+      for (std::size_t part = 0; part < exchange.sent.size(); part += static_cast<std::size_t>(size_)) {
+        swap_part(exchange.sent[part + static_cast<std::size_t>(to)], to,
+                  exchange.received[part + static_cast<std::size_t>(from)], from);
       }
-      for_parts(received.size(), [&](std::size_t first, int bytes) {
-        check_mpi(
-            MPI_Irecv(received.data() + first, bytes, MPI_BYTE, from, parts_tag, world_, &requests_.emplace_back()),
-            "MPI_Irecv");
-      });
-      for_parts(sent.size(), [&](std::size_t first, int bytes) {
-        check_mpi(MPI_Isend(sent.data() + first, bytes, MPI_BYTE, to, parts_tag, world_, &requests_.emplace_back()),
-                  "MPI_Isend");
-      });
     }
     for (MPI_Request& request : requests_) wait(request);
     return ready;
@@ -156,6 +144,23 @@ class MpiTransport final : public Transport {
     for (std::size_t first = 0; first < bytes; first += largest_part) {
       exchange(first, static_cast<int>(std::min<std::size_t>(largest_part, bytes - first)));
     }
+  }
+
+  /// Starts to send and to receive; what this rank sends itself is copied.
+  void swap_part(std::span<const std::byte> sent, int to, std::span<std::byte> received, int from) {
+    if (to == rank_) {
+      invariant(sent.size() == received.size(), "a rank sends itself other bytes than it receives");
+      if (!sent.empty()) std::memcpy(received.data(), sent.data(), sent.size());
+      return;
+    }
+    for_parts(received.size(), [&](std::size_t first, int bytes) {
+      check_mpi(MPI_Irecv(received.data() + first, bytes, MPI_BYTE, from, parts_tag, world_, &requests_.emplace_back()),
+                "MPI_Irecv");
+    });
+    for_parts(sent.size(), [&](std::size_t first, int bytes) {
+      check_mpi(MPI_Isend(sent.data() + first, bytes, MPI_BYTE, to, parts_tag, world_, &requests_.emplace_back()),
+                "MPI_Isend");
+    });
   }
 
   /// Sums this rank's slice.

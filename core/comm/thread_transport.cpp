@@ -91,11 +91,15 @@ class ThreadTransport final : public Transport {
     group_->offers[static_cast<std::size_t>(rank_)].parts = &exchange;
     meet(Buffers::opened);
     const auto ready = Clock::now();
-    for (std::size_t other = 0; other < exchange.received.size(); ++other) {
-      const AllToAll* parts = group_->offers[other].parts;
-      const std::span<std::byte> to = exchange.received[other];
-      if (parts == nullptr || parts->sent[static_cast<std::size_t>(rank_)].size() != to.size()) report_other_calls();
-      if (!to.empty()) std::memcpy(to.data(), parts->sent[static_cast<std::size_t>(rank_)].data(), to.size());
+    const auto ranks = static_cast<std::size_t>(world_size());
+    for (std::size_t i = 0; i < exchange.received.size(); ++i) {
+      const AllToAll* offered = group_->offers[i % ranks].parts;
+      const std::size_t own = i - i % ranks + static_cast<std::size_t>(rank_);
+      const std::span<std::byte> to = exchange.received[i];
+      if (offered == nullptr || own >= offered->sent.size() || offered->sent[own].size() != to.size()) {
+        report_other_calls();
+      }
+      if (!to.empty()) std::memcpy(to.data(), offered->sent[own].data(), to.size());
     }
     meet();
     return ready;

@@ -14,8 +14,9 @@
 
 namespace ptrain {
 
-/// What a rank sends to each rank and receives from each, by rank. Both sides of a pair must give one size, which may
-/// be 0; what a rank sends itself is copied.
+/// What a rank sends to each rank and receives from each: parts, one or several for each rank, the first of all ranks
+/// before the second. Both sides of a pair must give a part one size, which may be 0; what a rank sends itself is
+/// copied.
 struct AllToAll {
   std::vector<std::span<const std::byte>> sent;
   std::vector<std::span<std::byte>> received;

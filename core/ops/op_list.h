@@ -138,7 +138,7 @@
   OP(block_linear_grad_input) \
   OP(dequantize)              \
   OP(exchange_counts)         \
-  OP(exchange_gradient)       \
+  OP(exchange_gradients)      \
   OP(exchange_ids)            \
   OP(exchange_rows)           \
   OP(exchange_wait)           \

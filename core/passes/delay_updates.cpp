@@ -64,7 +64,7 @@ class DelayedUpdates {
       fetched_[rows].push_back(&node);
     } else if (type == "merge_rows") {
       merges_.push_back(&node);
-    } else if (type == "unique_gradient" || type == "exchange_gradient" || is_exchange_of_gradients(node)) {
+    } else if (type == "unique_gradient" || type == "exchange_gradients" || is_exchange_of_gradients(node)) {
       sends_.push_back(&node);
     } else if (node.phase == Pass::update) {
       updates_.push_back(&node);
@@ -160,7 +160,7 @@ class DelayedUpdates {
   std::size_t find_end_of_look_ups() const {
     std::set<ValueId> own_rows;
     for (const Node* node : fetched_[rows]) {
-      if (node->op->type() == "exchange_rows") own_rows.insert(node->outputs[ExchangeRows::rows]);
+      if (node->op->type() == "exchange_rows") own_rows.insert(node->outputs.begin(), node->outputs.end());
     }
     const auto looks_up = [&](const Node* node) {
       return std::ranges::any_of(node->inputs, [&](ValueId input) { return own_rows.contains(input); });
@@ -172,13 +172,10 @@ class DelayedUpdates {
   double count_bytes(const Nodes& nodes) const {
     double bytes = 0;
     for (const Node* node : nodes) {
-      const std::string_view type = node->op->type();
       if (starts_sum(*node)) {
         bytes += 2.0 * static_cast<double>(graph_.desc(node->inputs[0]).bytes());
-      } else if (type == "exchange_gradient" || type == "exchange_ids") {
-        bytes += static_cast<double>(graph_.desc(node->inputs[0]).bytes());
-      } else if (type == "exchange_rows") {
-        bytes += static_cast<double>(graph_.desc(node->outputs[0]).bytes());
+      } else if (const auto* op = dynamic_cast<const RowExchangeOp*>(node->op.get())) {
+        bytes += static_cast<double>(op->attrs().ids * op->bytes_of_id(graph_.output_descs(*node)));
       }
     }
     return bytes;

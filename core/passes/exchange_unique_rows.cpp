@@ -40,6 +40,8 @@ class UniqueRowExchange {
     ValueId inverse = no_value, unique = no_value, counts = no_value;
     ValueId received = no_value, received_counts = no_value;       // of keys: the rows that they have here
     ValueId rows = no_value, numbers = no_value, used = no_value;  // of a gradient
+    std::map<ValueId, ValueId> looked_up = {};                     // by table of the old graph: its rows
+    std::vector<const Node*> gradients = {};                       // sparse_gradient nodes that were reached
   };
   /// Ids, and the rows that each rank has of the table.
   using IdsKey = std::pair<ValueId, std::int64_t>;
@@ -55,9 +57,7 @@ class UniqueRowExchange {
         look_up(node);
       } else if (node.op->type() == "find_rows") {
         find_rows(node);
-      } else if (node.op->type() == "start_rows") {
-        start_rows(node);
-      } else {
+      } else if (node.op->type() != "start_rows") {  // those are with find_rows
         rewriter_.copy(node);
       }
     }
@@ -125,14 +125,18 @@ class UniqueRowExchange {
     inputs[FindRows::received_counts] = ids.received_counts;
     const std::vector<ValueId> found =
         to().add_node(node.name, std::make_shared<FindRows>(attributes), inputs, node.phase);
-    if (attributes.inserts) {
-      rewriter_.map(node.outputs[FindRows::fresh], found[FindRows::fresh]);
-      received_keys_[node.outputs[FindRows::fresh]] = {ids.received, ids.received_counts};
-    }
+    const ValueId received_keys = ids.received;
     ids.received = found[FindRows::rows];
     const bool may_lack_rows = !attributes.inserts || attributes.admit_after > 1;
     rewriter_.map(rows, may_lack_rows && has_other_readers(rows) ? find_known(node, ids) : ids.inverse);
     ids_[{rows, own_rows}] = ids;
+    if (!attributes.inserts) return;
+    for (const Node& start : graph_.nodes()) {
+      if (start.op->type() == "start_rows" && start.inputs[StartRows::fresh] == node.outputs[FindRows::fresh]) {
+        rewriter_.copy(start, {found[FindRows::fresh], received_keys, rewriter_.mapped(start.inputs[StartRows::table]),
+                               ids.received_counts});
+      }
+    }
   }
 
   /// The numbers of a batch's keys among the different ones, -1 for those without a row.
@@ -140,8 +144,8 @@ class UniqueRowExchange {
     const std::string name = node.name + ".known";
     const std::vector<ValueId> known =
         start_and_wait(name, std::make_shared<ExchangeRows>(ids.sizes),
-                       {no_value, ids.counts, ids.received, ids.received_counts}, node.phase);
-    return to().add(name + ".ids", std::make_shared<KnownIds>(), {ids.inverse, known[ExchangeRows::rows]}, node.phase);
+                       {ids.counts, ids.received, ids.received_counts, no_value}, node.phase);
+    return to().add(name + ".ids", std::make_shared<KnownIds>(), {ids.inverse, known.front()}, node.phase);
   }
 
   /// Whether others than look-ups and their gradients read ids.
@@ -152,19 +156,28 @@ class UniqueRowExchange {
     });
   }
 
-  void start_rows(const Node& node) {
-    const auto& [keys, counts] = received_keys_.at(node.inputs[StartRows::fresh]);
-    const ValueId fresh = rewriter_.mapped(node.inputs[StartRows::fresh]);
-    rewriter_.copy(node, {fresh, keys, rewriter_.mapped(node.inputs[StartRows::table]), counts});
-  }
-
   void look_up(const Node& node) {
     const ValueId table = node.inputs[Embedding::table];
-    const Ids& ids = exchange_ids(node.inputs[Embedding::ids], table, node.phase);
-    const std::vector<ValueId> exchanged =
-        start_and_wait(node.name + ".rows", std::make_shared<ExchangeRows>(ids.sizes),
-                       {rewriter_.mapped(table), ids.counts, ids.received, ids.received_counts}, node.phase);
-    rewriter_.copy(node, {ids.inverse, exchanged[ExchangeRows::rows]});
+    Ids& ids = exchange_ids(node.inputs[Embedding::ids], table, node.phase);
+    if (ids.looked_up.empty()) exchange_rows(node, ids);
+    rewriter_.copy(node, {ids.inverse, ids.looked_up.at(table)});
+  }
+
+  /// Of all tables that are read by a look-up's ids.
+  void exchange_rows(const Node& first, Ids& ids) {
+    std::vector<ValueId> inputs{ids.counts, ids.received, ids.received_counts}, tables;
+    for (const Node& node : graph_.nodes()) {
+      const bool alike = reads_sparse_table(node) && node.inputs[Embedding::ids] == first.inputs[Embedding::ids];
+      if (!alike) continue;
+      const ValueId table = node.inputs[Embedding::table];
+      if (&exchange_ids(node.inputs[Embedding::ids], table, first.phase) != &ids) continue;
+      if (!ids.looked_up.try_emplace(table, no_value).second) continue;
+      tables.push_back(table);
+      inputs.push_back(rewriter_.mapped(table));
+    }
+    const std::vector<ValueId> rows =
+        start_and_wait(first.name + ".rows", std::make_shared<ExchangeRows>(ids.sizes), inputs, first.phase);
+    for (std::size_t i = 0; i < tables.size(); ++i) ids.looked_up.at(tables[i]) = rows[i];
   }
 
   void merge_rows(Ids& ids, const std::string& name) {
@@ -176,29 +189,45 @@ class UniqueRowExchange {
     ids.used = merged[MergeRows::used];
   }
 
+  /// Sends the gradients of all tables that are read by the same ids together, when backward has the last.
   void send_gradient(const Node& node) {
-    const ValueId read = node.inputs[SparseGradient::ids], gradient = node.outputs[SparseGradient::values];
-    Ids& ids = exchange_ids(read, tables_.at(gradient), Pass::backward);
-    merge_rows(ids, graph_.value(read).name + ".merge");
-    const auto own = std::make_shared<UniqueGradient>(1.0f / static_cast<float>(options_.world_size));  // of the mean
-    const ValueId dy = rewriter_.mapped(node.inputs[SparseGradient::dy]);
-    const ValueId sums = to().add(node.name, own, {ids.inverse, ids.counts, dy}, Pass::backward);
-    const std::vector<ValueId> outputs =
-        start(node.name + ".exchange", std::make_shared<ExchangeGradient>(ids.sizes),
-              {sums, ids.counts, ids.received_counts, ids.numbers, ids.used}, Pass::backward, waited_);
-    rewriter_.map(node.outputs[SparseGradient::rows], ids.rows);
-    rewriter_.map(gradient, outputs[ExchangeGradient::values]);
-    used_[outputs[ExchangeGradient::values]] = ids.used;
+    const ValueId read = node.inputs[SparseGradient::ids];
+    Ids& ids = exchange_ids(read, tables_.at(node.outputs[SparseGradient::values]), Pass::backward);
+    ids.gradients.push_back(&node);
+    if (ids.gradients.size() == count_gradients(read, ids)) send_gradients(graph_.value(read).name, ids);
+  }
+
+  std::size_t count_gradients(ValueId read, const Ids& ids) {
+    return static_cast<std::size_t>(std::ranges::count_if(graph_.nodes(), [&](const Node& node) {
+      return node.op->type() == "sparse_gradient" && node.inputs[SparseGradient::ids] == read &&
+             &exchange_ids(read, tables_.at(node.outputs[SparseGradient::values]), Pass::backward) == &ids;
+    }));
+  }
+
+  void send_gradients(const std::string& name, Ids& ids) {
+    merge_rows(ids, name + ".merge");
+    std::vector<ValueId> inputs{ids.counts, ids.received_counts, ids.numbers, ids.used};
+    for (const Node* node : ids.gradients) {
+      const auto own = std::make_shared<UniqueGradient>(1.0f / static_cast<float>(options_.world_size));  // of the mean
+      const ValueId dy = rewriter_.mapped(node->inputs[SparseGradient::dy]);
+      inputs.push_back(to().add(node->name, own, {ids.inverse, ids.counts, dy}, Pass::backward));
+    }
+    const std::vector<ValueId> sums =
+        start(name + ".gradients", std::make_shared<ExchangeGradients>(ids.sizes), inputs, Pass::backward, waited_);
+    for (std::size_t i = 0; i < ids.gradients.size(); ++i) {
+      rewriter_.map(ids.gradients[i]->outputs[SparseGradient::rows], ids.rows);
+      rewriter_.map(ids.gradients[i]->outputs[SparseGradient::values], sums[i]);
+      used_[sums[i]] = ids.used;
+    }
   }
 
   const Graph& graph_;
   const DistributionOptions& options_;
   Rewriter rewriter_;
   std::map<IdsKey, Ids> ids_;
-  std::map<ValueId, ValueId> tables_;                             // of the old graph, by their gradients
-  std::map<ValueId, ValueId> used_;                               // by a gradient of the new graph
-  std::map<ValueId, std::pair<ValueId, ValueId>> received_keys_;  // and their counts, by the old graph's fresh rows
-  std::vector<ValueId> waited_;                                   // of the exchanges of gradients
+  std::map<ValueId, ValueId> tables_;  // of the old graph, by their gradients
+  std::map<ValueId, ValueId> used_;    // by a gradient of the new graph
+  std::vector<ValueId> waited_;        // of the exchanges of gradients
 };
 
 }  // namespace

@@ -31,16 +31,11 @@ RowsRead count_rows_of(const RowExchange& sizes, double zipf) {
   return count_rows_read(static_cast<double>(sizes.ids), rows, zipf, static_cast<int>(sizes.shard.world_size));
 }
 
-const RowExchange* find_row_exchange(const Node& node) {
-  const auto* op = dynamic_cast<const RowExchangeOp*>(node.op.get());
-  return op == nullptr ? nullptr : &op->attrs();
-}
+const RowExchangeOp* find_row_exchange(const Node& node) { return dynamic_cast<const RowExchangeOp*>(node.op.get()); }
 
 /// Bytes of what a node sends for each different id.
 double count_bytes_of_id(const Graph& graph, const Node& node) {
-  const bool has_table = node.inputs[0] != no_value;  // else what tells whether keys have a row
-  const TensorDesc& sent = graph.desc(has_table ? node.inputs[0] : node.outputs[0]);
-  return static_cast<double>(sent.bytes()) / static_cast<double>(sent.shape[0]);
+  return static_cast<double>(find_row_exchange(node)->bytes_of_id(graph.output_descs(node)));
 }
 
 /// What a node starts to exchange, or waits for; none of other nodes.
@@ -51,11 +46,11 @@ std::optional<MeasuredStep::Event> find_event(const Graph& graph, const Node& no
   if (type == "all_gather_start" || type == "reduce_scatter_start") {
     return MeasuredStep::Event{at, StepEventKind::all_reduce, count_bytes(graph, node) / 2};
   }
-  const RowExchange* const sizes = find_row_exchange(node);
-  if (sizes == nullptr || !type.starts_with("exchange_")) return std::nullopt;
+  const RowExchangeOp* const op = find_row_exchange(node);
+  if (op == nullptr || !type.starts_with("exchange_")) return std::nullopt;
   if (type == "exchange_counts")
-    return MeasuredStep::Event{at, StepEventKind::all_to_all, 8.0 * sizes->shard.world_size};
-  const RowsRead read = count_rows_of(*sizes, zipf);
+    return MeasuredStep::Event{at, StepEventKind::all_to_all, 8.0 * op->attrs().shard.world_size};
+  const RowsRead read = count_rows_of(op->attrs(), zipf);
   return MeasuredStep::Event{at, StepEventKind::all_to_all,
                              read.busiest * read.different * count_bytes_of_id(graph, node)};
 }
@@ -85,12 +80,12 @@ TableTraffic count_table_traffic(const StepOptions& options, std::int64_t rows, 
   const Graph graph = build_step(model, options, rows);
   for (const Node& node : graph.nodes()) {
     const std::string_view type = node.op->type();
-    const RowExchange* const sizes = find_row_exchange(node);
-    if (sizes == nullptr || !type.starts_with("exchange_") || type == "exchange_counts") continue;
-    const RowsRead read = count_rows_of(*sizes, zipf);
+    const RowExchangeOp* const op = find_row_exchange(node);
+    if (op == nullptr || !type.starts_with("exchange_") || type == "exchange_counts") continue;
+    const RowsRead read = count_rows_of(op->attrs(), zipf);
     const double bytes = read.different * count_bytes_of_id(graph, node);
     if (type == "exchange_ids") {
-      traffic.ids += static_cast<double>(sizes->ids);
+      traffic.ids += static_cast<double>(op->attrs().ids);
       traffic.different_ids += read.different;
       traffic.id_bytes += bytes;
       traffic.busiest = std::max(traffic.busiest, read.busiest);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace ptrain::cpu {
@@ -64,12 +65,14 @@ struct RoundRows {
   std::vector<std::span<float>> asked, received;
 };
 
+/// Of each table, by which an exchange has a part.
+using PartRows = std::vector<RoundRows>;
+
 /// Rounds of rows that a rank asks others for and that it is asked for.
 class RowRounds {
  public:
-  RowRounds(const RowExchange& sizes, std::int64_t width, const void* counts, const void* received_counts)
-      : RowRounds(sizes, width, static_cast<const std::int32_t*>(counts),
-                  static_cast<const std::int32_t*>(received_counts)) {}
+  RowRounds(const RowExchange& sizes, const void* counts, const void* received_counts)
+      : RowRounds(sizes, static_cast<const std::int32_t*>(counts), static_cast<const std::int32_t*>(received_counts)) {}
 
   std::int64_t count() const { return count_; }
   int ranks() const { return shard_.world_size; }
@@ -77,39 +80,42 @@ class RowRounds {
   std::int64_t received_begin(int rank, std::int64_t round) const { return received_.begin(rank, round); }
 
   /// `asked` has room for all rows that this rank asks others for, `scratch` for a chunk of each rank.
-  RoundRows lay_out(std::int64_t round, float* asked, float* scratch) const {
+  RoundRows lay_out(std::int64_t round, std::int64_t width, float* asked, float* scratch) const {
     RoundRows rows;
     for (int rank = 0; rank < ranks(); ++rank) {
-      float* const own = asked + asked_.begin(rank, round) * width_;
-      float* const others = scratch + rank * chunk_ * width_;
-      rows.asked.emplace_back(own, asked_.count(rank, round) * width_);
-      rows.received.emplace_back(rank == shard_.rank ? own : others, received_.count(rank, round) * width_);
+      float* const own = asked + asked_.begin(rank, round) * width;
+      float* const others = scratch + rank * chunk_ * width;
+      rows.asked.emplace_back(own, asked_.count(rank, round) * width);
+      rows.received.emplace_back(rank == shard_.rank ? own : others, received_.count(rank, round) * width);
     }
     return rows;
   }
 
-  AllToAll make_exchange(std::span<const std::span<float>> sent, std::span<const std::span<float>> received) const {
-    AllToAll exchange = cpu::make_exchange(ranks());
-    for (std::size_t rank = 0; rank < sent.size(); ++rank) {
-      if (static_cast<int>(rank) == shard_.rank) continue;
-      exchange.sent[rank] = std::as_bytes(sent[rank]);
-      exchange.received[rank] = std::as_writable_bytes(received[rank]);
+  enum class Sends { asked, received };
+  AllToAll make_exchange(const PartRows& parts, Sends sends) const {
+    AllToAll exchange;
+    for (const RoundRows& part : parts) {
+      const auto& [sent, received] =
+          sends == Sends::asked ? std::tie(part.asked, part.received) : std::tie(part.received, part.asked);
+      for (std::size_t rank = 0; rank < sent.size(); ++rank) {
+        const bool own = static_cast<int>(rank) == shard_.rank;
+        exchange.sent.push_back(own ? std::span<std::byte>() : std::as_writable_bytes(sent[rank]));
+        exchange.received.push_back(own ? std::span<std::byte>() : std::as_writable_bytes(received[rank]));
+      }
     }
     return exchange;
   }
 
  private:
-  RowRounds(const RowExchange& sizes, std::int64_t width, const std::int32_t* counts,
-            const std::int32_t* received_counts)
+  RowRounds(const RowExchange& sizes, const std::int32_t* counts, const std::int32_t* received_counts)
       : shard_(sizes.shard),
-        width_(width),
         chunk_(sizes.chunk()),
         asked_(counts, ranks(), chunk_),
         received_(received_counts, ranks(), chunk_),
         count_((received_counts[ranks()] + chunk_ - 1) / chunk_) {}
 
   RowShard shard_;
-  std::int64_t width_, chunk_;
+  std::int64_t chunk_;
   RankParts asked_, received_;
   std::int64_t count_;
 };
@@ -179,6 +185,19 @@ class ExchangeIdsKernel final : public Kernel {
   std::int64_t id_bytes_;
 };
 
+std::vector<float*> to_floats(std::span<void* const> memory) {
+  std::vector<float*> floats;
+  for (void* const of : memory) floats.push_back(static_cast<float*>(of));
+  return floats;
+}
+
+/// Widths of the tables of an exchange, from its outputs.
+std::vector<std::int64_t> find_widths(std::span<const TensorDesc> outputs) {
+  std::vector<std::int64_t> widths;
+  for (const TensorDesc& rows : outputs.first(outputs.size() / 2)) widths.push_back(rows.shape[1]);
+  return widths;
+}
+
 /// All rounds are started at once. When a round has come, the exchanges' thread looks up the next one's rows.
 template <typename Id>
 class ExchangeRowsKernel final : public Kernel {
@@ -186,99 +205,110 @@ class ExchangeRowsKernel final : public Kernel {
   explicit ExchangeRowsKernel(const KernelContext& context)
       : collectives_(require_collectives(context)),
         sizes_(context.op_as<ExchangeRows>().attrs()),
-        width_(context.outputs[ExchangeRows::rows].shape[1]) {}
+        widths_(find_widths(context.outputs)) {}
 
   void run(const KernelArgs& args) override {
-    const RowRounds rounds(sizes_, width_, args.inputs[ExchangeRows::counts],
-                           args.inputs[ExchangeRows::received_counts]);
+    const RowRounds rounds(sizes_, args.inputs[ExchangeRows::counts], args.inputs[ExchangeRows::received_counts]);
     const auto* ids = static_cast<const Id*>(args.inputs[ExchangeRows::received]);
-    const auto* table = static_cast<const float*>(args.inputs[ExchangeRows::table]);
-    auto* rows = static_cast<float*>(args.outputs[ExchangeRows::rows]);
-    auto* sent = static_cast<float*>(args.outputs[ExchangeRows::sent]);
+    const std::vector<float*> tables = to_floats(args.inputs.subspan(ExchangeRows::tables));
+    const std::vector<float*> memory = to_floats(args.outputs);
+    const auto lay_out = [this, rounds, memory](std::int64_t round) {
+      PartRows parts;
+      for (std::size_t i = 0; i < widths_.size(); ++i) {
+        parts.push_back(rounds.lay_out(round, widths_[i], memory[i], memory[widths_.size() + i]));
+      }
+      return parts;
+    };
     for (std::int64_t round = 0; round < rounds.count(); ++round) {
-      const RoundRows of_round = rounds.lay_out(round, rows, sent);
-      if (round == 0) look_up(table, ids, rounds, round, of_round, 256);
-      AllToAll exchange = rounds.make_exchange(of_round.received, of_round.asked);
+      const PartRows of_round = lay_out(round);
+      if (round == 0) look_up(tables, ids, rounds, round, of_round, 256);
+      AllToAll exchange = rounds.make_exchange(of_round, RowRounds::Sends::received);
       if (round + 1 < rounds.count()) {
         constexpr std::int64_t alone = std::numeric_limits<std::int64_t>::max();
-        exchange.then = [=, this] {
-          look_up(table, ids, rounds, round + 1, rounds.lay_out(round + 1, rows, sent), alone);
-        };
+        exchange.then = [=, this] { look_up(tables, ids, rounds, round + 1, lay_out(round + 1), alone); };
       }
       collectives_.start_all_to_all(std::move(exchange));
     }
   }
 
  private:
-  void look_up(const float* table, std::int64_t row, float* to) const {
+  static void look_up(const float* table, std::int64_t width, std::int64_t row, float* to) {
     if (table == nullptr || row < 0) {
-      std::fill_n(to, width_, table == nullptr && row >= 0 ? 1.0f : 0.0f);
+      std::fill_n(to, width, table == nullptr && row >= 0 ? 1.0f : 0.0f);
     } else {
-      std::copy_n(table + row * width_, width_, to);
+      std::copy_n(table + row * width, width, to);
     }
   }
 
   /// On several threads where each has so many rows.
-  void look_up(const float* table, const Id* ids, const RowRounds& rounds, std::int64_t round,
-               const RoundRows& of_round, std::int64_t least) const {
-    for (int rank = 0; rank < rounds.ranks(); ++rank) {
-      const std::span<float> rows = of_round.received[static_cast<std::size_t>(rank)];
-      const Id* of_rank = ids + rounds.received_begin(rank, round);
-      parallel_for(std::ssize(rows) / width_, least, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          look_up(table, sizes_.row(of_rank[i]), rows.data() + i * width_);
-        }
-      });
+  void look_up(std::span<float* const> tables, const Id* ids, const RowRounds& rounds, std::int64_t round,
+               const PartRows& of_round, std::int64_t least) const {
+    for (std::size_t part = 0; part < tables.size(); ++part) {
+      const std::int64_t width = widths_[part];
+      for (int rank = 0; rank < rounds.ranks(); ++rank) {
+        const std::span<float> rows = of_round[part].received[static_cast<std::size_t>(rank)];
+        const Id* of_rank = ids + rounds.received_begin(rank, round);
+        parallel_for(std::ssize(rows) / width, least, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            look_up(tables[part], width, sizes_.row(of_rank[i]), rows.data() + i * width);
+          }
+        });
+      }
     }
   }
 
   Collectives& collectives_;
   RowExchange sizes_;
-  std::int64_t width_;
+  std::vector<std::int64_t> widths_;
 };
 
-class ExchangeGradientKernel final : public Kernel {
+class ExchangeGradientsKernel final : public Kernel {
  public:
-  explicit ExchangeGradientKernel(const KernelContext& context)
+  explicit ExchangeGradientsKernel(const KernelContext& context)
       : collectives_(require_collectives(context)),
-        sizes_(context.op_as<ExchangeGradient>().attrs()),
-        width_(context.outputs[ExchangeGradient::values].shape[1]) {}
+        sizes_(context.op_as<ExchangeGradients>().attrs()),
+        widths_(find_widths(context.outputs)) {}
 
   void run(const KernelArgs& args) override {
-    const RowRounds rounds(sizes_, width_, args.inputs[ExchangeGradient::counts],
-                           args.inputs[ExchangeGradient::received_counts]);
-    auto* gradient = static_cast<float*>(args.inputs[ExchangeGradient::gradient]);
-    auto* arrived = static_cast<float*>(args.outputs[ExchangeGradient::arrived]);
-    const auto* numbers = static_cast<const std::int32_t*>(args.inputs[ExchangeGradient::numbers]);
-    auto* values = static_cast<float*>(args.outputs[ExchangeGradient::values]);
-    const std::int64_t used = *static_cast<const std::int32_t*>(args.inputs[ExchangeGradient::used]);
-    std::fill_n(values, used * width_, 0.0f);
+    const RowRounds rounds(sizes_, args.inputs[ExchangeGradients::counts],
+                           args.inputs[ExchangeGradients::received_counts]);
+    const std::vector<float*> gradients = to_floats(args.inputs.subspan(ExchangeGradients::gradients));
+    const std::vector<float*> sums = to_floats(args.outputs.first(widths_.size()));
+    const std::vector<float*> arrived = to_floats(args.outputs.subspan(widths_.size()));
+    const auto* numbers = static_cast<const std::int32_t*>(args.inputs[ExchangeGradients::numbers]);
+    const std::int64_t used = *static_cast<const std::int32_t*>(args.inputs[ExchangeGradients::used]);
+    for (std::size_t i = 0; i < sums.size(); ++i) std::fill_n(sums[i], used * widths_[i], 0.0f);
     for (std::int64_t round = 0; round < rounds.count(); ++round) {
-      RoundRows of_round = rounds.lay_out(round, gradient, arrived);
-      AllToAll exchange = rounds.make_exchange(of_round.asked, of_round.received);
-      exchange.then = [=, this, of_round = std::move(of_round)] { add(rounds, round, of_round, numbers, values); };
+      PartRows parts;
+      for (std::size_t i = 0; i < widths_.size(); ++i) {
+        parts.push_back(rounds.lay_out(round, widths_[i], gradients[i], arrived[i]));
+      }
+      AllToAll exchange = rounds.make_exchange(parts, RowRounds::Sends::asked);
+      exchange.then = [=, this, parts = std::move(parts)] {
+        for (std::size_t i = 0; i < parts.size(); ++i) add(rounds, round, parts[i], widths_[i], numbers, sums[i]);
+      };
       collectives_.start_all_to_all(std::move(exchange));
     }
   }
 
  private:
   /// Adds up what the ranks have sent in a round.
-  void add(const RowRounds& rounds, std::int64_t round, const RoundRows& of_round, const std::int32_t* numbers,
-           float* values) const {
+  static void add(const RowRounds& rounds, std::int64_t round, const RoundRows& of_round, std::int64_t width,
+                  const std::int32_t* numbers, float* sums) {
     for (int rank = 0; rank < rounds.ranks(); ++rank) {
       const std::span<const float> from = of_round.received[static_cast<std::size_t>(rank)];
       const std::int32_t* places = numbers + rounds.received_begin(rank, round);
-      for (std::int64_t i = 0; i < std::ssize(from) / width_; ++i) {
+      for (std::int64_t i = 0; i < std::ssize(from) / width; ++i) {
         if (places[i] < 0) continue;  // a key without a row
-        float* sum = values + places[i] * width_;
-        for (std::int64_t c = 0; c < width_; ++c) sum[c] += from[static_cast<std::size_t>(i * width_ + c)];
+        float* sum = sums + places[i] * width;
+        for (std::int64_t c = 0; c < width; ++c) sum[c] += from[static_cast<std::size_t>(i * width + c)];
       }
     }
   }
 
   Collectives& collectives_;
   RowExchange sizes_;
-  std::int64_t width_;
+  std::vector<std::int64_t> widths_;
 };
 
 class ExchangeWaitKernel final : public Kernel {
@@ -306,8 +336,8 @@ std::unique_ptr<Kernel> make_exchange_rows(const KernelContext& context) {
   return std::make_unique<ExchangeRowsKernel<std::int32_t>>(context);
 }
 
-std::unique_ptr<Kernel> make_exchange_gradient(const KernelContext& context) {
-  return std::make_unique<ExchangeGradientKernel>(context);
+std::unique_ptr<Kernel> make_exchange_gradients(const KernelContext& context) {
+  return std::make_unique<ExchangeGradientsKernel>(context);
 }
 
 std::unique_ptr<Kernel> make_exchange_wait(const KernelContext& context) {

@@ -11,6 +11,9 @@ void require_ids(const TensorDesc& ids) {
 
 TensorDesc count_desc(std::int64_t counts) { return {DType::i32, Shape{counts}}; }
 TensorDesc row_desc(std::int64_t rows, std::int64_t width) { return {DType::f32, Shape{rows, width}}; }
+bool is_rows(const TensorDesc& desc, std::int64_t rows) {
+  return desc.dtype == DType::f32 && desc.shape.rank() == 2 && desc.shape[0] == rows;
+}
 
 void require_counts(const TensorDesc& counts, const RowExchange& sizes) {
   require_desc(counts, count_desc(sizes.shard.world_size), "counts");
@@ -25,6 +28,26 @@ void require_received_counts(const TensorDesc& counts, const RowExchange& sizes)
 void require_received(const TensorDesc& received, const RowExchange& sizes) {
   require_ids(received);
   require_shape(received, Shape{sizes.received()}, "received");
+}
+
+/// Results of so many rows for each of some widths, then a chunk of each rank for each.
+std::vector<TensorDesc> describe_exchanged(std::int64_t rows, const RowExchange& sizes,
+                                           std::span<const std::int64_t> widths) {
+  std::vector<TensorDesc> outputs;
+  for (const std::int64_t width : widths) outputs.push_back(row_desc(rows, width));
+  for (const std::int64_t width : widths) {
+    outputs.push_back(row_desc(sizes.shard.world_size * sizes.chunk(), width));
+  }
+  return outputs;
+}
+
+/// Bytes of a row of each of the results.
+std::int64_t count_row_bytes(std::span<const TensorDesc> outputs) {
+  std::int64_t bytes = 0;
+  for (const TensorDesc& rows : outputs.first(outputs.size() / 2)) {
+    bytes += rows.shape[1] * static_cast<std::int64_t>(element_size(rows.dtype));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -60,18 +83,26 @@ std::vector<TensorDesc> ExchangeIds::infer(std::span<const TensorDesc> inputs) c
   return {{inputs[unique].dtype, Shape{attributes_.received()}}, count_desc(attributes_.shard.world_size + 1)};
 }
 
+std::int64_t ExchangeIds::bytes_of_id(std::span<const TensorDesc> outputs) const {
+  return static_cast<std::int64_t>(element_size(outputs[received].dtype));
+}
+
 std::vector<TensorDesc> ExchangeRows::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 4, 4);
-  const bool looks_up = has_input(inputs, table);
-  require(!looks_up || (inputs[table].dtype == DType::f32 && inputs[table].shape.rank() == 2 &&
-                        inputs[table].shape[0] == attributes_.rows),
-          "table: expected f32 [{},H], got {}", attributes_.rows, inputs[table].to_string());
+  require(inputs.size() > tables, "expected a table");
   require_counts(inputs[counts], attributes_);
   require_received(inputs[received], attributes_);
   require_received_counts(inputs[received_counts], attributes_);
-  const std::int64_t width = looks_up ? inputs[table].shape[1] : 1;
-  return {row_desc(attributes_.ids, width), row_desc(attributes_.shard.world_size * attributes_.chunk(), width)};
+  std::vector<std::int64_t> widths;
+  for (std::size_t i = tables; i < inputs.size(); ++i) {
+    const bool looks_up = has_input(inputs, static_cast<int>(i));
+    require(!looks_up || is_rows(inputs[i], attributes_.rows), "table: expected f32 [{},H], got {}", attributes_.rows,
+            inputs[i].to_string());
+    widths.push_back(looks_up ? inputs[i].shape[1] : 1);
+  }
+  return describe_exchanged(attributes_.ids, attributes_, widths);
 }
+
+std::int64_t ExchangeRows::bytes_of_id(std::span<const TensorDesc> outputs) const { return count_row_bytes(outputs); }
 
 std::vector<TensorDesc> MergeRows::infer(std::span<const TensorDesc> inputs) const {
   require_count(inputs, 2, 2);
@@ -104,17 +135,23 @@ Cost UniqueGradient::cost(std::span<const TensorDesc> inputs, std::span<const Te
   return {static_cast<double>(outputs[0].count()), traffic(inputs, outputs)};
 }
 
-std::vector<TensorDesc> ExchangeGradient::infer(std::span<const TensorDesc> inputs) const {
-  require_count(inputs, 5, 5);
-  require(inputs[gradient].dtype == DType::f32 && inputs[gradient].shape.rank() == 2 &&
-              inputs[gradient].shape[0] == attributes_.ids,
-          "gradient: expected f32 [{},H], got {}", attributes_.ids, inputs[gradient].to_string());
+std::vector<TensorDesc> ExchangeGradients::infer(std::span<const TensorDesc> inputs) const {
+  require(inputs.size() > gradients, "expected a gradient");
   require_counts(inputs[counts], attributes_);
   require_received_counts(inputs[received_counts], attributes_);
   require_desc(inputs[numbers], count_desc(attributes_.received()), "numbers");
   require_desc(inputs[used], count_desc(1), "used");
-  const std::int64_t width = inputs[gradient].shape[1];
-  return {row_desc(attributes_.merged(), width), row_desc(attributes_.shard.world_size * attributes_.chunk(), width)};
+  std::vector<std::int64_t> widths;
+  for (const TensorDesc& gradient : inputs.subspan(gradients)) {
+    require(is_rows(gradient, attributes_.ids), "gradient: expected f32 [{},H], got {}", attributes_.ids,
+            gradient.to_string());
+    widths.push_back(gradient.shape[1]);
+  }
+  return describe_exchanged(attributes_.merged(), attributes_, widths);
+}
+
+std::int64_t ExchangeGradients::bytes_of_id(std::span<const TensorDesc> outputs) const {
+  return count_row_bytes(outputs);
 }
 
 bool leaves_results_unwritten(const Op& op) {

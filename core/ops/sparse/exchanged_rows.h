@@ -51,6 +51,8 @@ class RowExchangeOp : public OpWith<RowExchange> {
   using OpWith::OpWith;
   std::string attributes() const override;
   AmpClass amp_class() const override { return AmpClass::keep; }
+  /// Bytes that it sends for each different id, from its outputs.
+  virtual std::int64_t bytes_of_id(std::span<const TensorDesc> /*outputs*/) const { return 0; }
 };
 
 /// Starts to tell every rank how many ids it is asked for.  inputs: counts of UniqueIds.  outputs: heard i32 [ranks,
@@ -76,20 +78,22 @@ class ExchangeIds final : public RowExchangeOp {
 
   std::string_view type() const override { return "exchange_ids"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  std::int64_t bytes_of_id(std::span<const TensorDesc> outputs) const override;
 };
 
-/// Starts to send every rank the rows that it has asked for.  inputs: table f32 [RowExchange::rows, H], this rank's
-/// rows; counts of UniqueIds; received (of keys: FindRows::rows of them), received_counts of ExchangeIds.  outputs:
-/// rows f32 [n, H] of the ids in UniqueIds::unique, zeros for keys without a row; sent f32 [ranks * RowExchange::chunk,
-/// H], scratch. Without a table, rows [n, 1] of ones for keys that have a row.
+/// Starts to send every rank the rows that it has asked for, of one table or several.  inputs: counts of UniqueIds;
+/// received (of keys: FindRows::rows of them), received_counts of ExchangeIds; then tables f32 [RowExchange::rows, H],
+/// this rank's rows, H of each its own.  outputs: for each table rows f32 [n, H] of the ids in UniqueIds::unique, zeros
+/// for keys without a row; then for each sent f32 [ranks * RowExchange::chunk, H], scratch. In place of a table that is
+/// absent, rows [n, 1] of ones for keys that have a row.
 class ExchangeRows final : public RowExchangeOp {
  public:
-  enum Input { table, counts, received, received_counts };
-  enum Output { rows, sent };
+  enum Input { counts, received, received_counts, tables };
   using RowExchangeOp::RowExchangeOp;
 
   std::string_view type() const override { return "exchange_rows"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  std::int64_t bytes_of_id(std::span<const TensorDesc> outputs) const override;
 };
 
 /// The rows that this rank was asked for, each once.  inputs: received (of keys: FindRows::rows of them),
@@ -134,17 +138,18 @@ class UniqueGradient final : public Op {
   float factor_;
 };
 
-/// Starts to send every rank the gradients of its rows.  inputs: gradient of UniqueGradient; counts; received_counts;
-/// numbers, used of MergeRows.  outputs: values f32 [RowExchange::merged, H], for each of MergeRows::rows the sum over
-/// the ranks, in their order (chunk by chunk); arrived f32 [ranks * RowExchange::chunk, H], scratch.
-class ExchangeGradient final : public RowExchangeOp {
+/// Starts to send every rank the gradients of its rows, of one table or several.  inputs: counts; received_counts;
+/// numbers, used of MergeRows; then gradients, each of UniqueGradient.  outputs: for each values f32
+/// [RowExchange::merged, H], for each of MergeRows::rows the sum over the ranks, in their order (chunk by chunk); then
+/// for each arrived f32 [ranks * RowExchange::chunk, H], scratch.
+class ExchangeGradients final : public RowExchangeOp {
  public:
-  enum Input { gradient, counts, received_counts, numbers, used };
-  enum Output { values, arrived };
+  enum Input { counts, received_counts, numbers, used, gradients };
   using RowExchangeOp::RowExchangeOp;
 
-  std::string_view type() const override { return "exchange_gradient"; }
+  std::string_view type() const override { return "exchange_gradients"; }
   std::vector<TensorDesc> infer(std::span<const TensorDesc> inputs) const override;
+  std::int64_t bytes_of_id(std::span<const TensorDesc> outputs) const override;
 };
 
 /// Ends the exchanges that the ops above have started.  inputs: all that these read and write, which lives until then.

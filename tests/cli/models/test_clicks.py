@@ -135,8 +135,8 @@ class Clicks(ClickTest):
         self.assertTrue(0.75 * tables < saved < 0.78 * tables, "three quarters, and buffers for all ranks' samples")
         scaling = ("--device", "h100", "--ranks", "4", "--links", ROOT / "configs/links/ethernet_100g.yaml")
         whole, rows = (estimate(*scaling, *options)["scaling"][0] for options in ((), divided))
-        self.assertGreater(rows["exchange_ms"], whole["exchange_ms"])
-        self.assertGreater(rows["exposed_ms"], whole["exposed_ms"])
+        self.assertLess(rows["exchange_ms"], whole["exchange_ms"], "each row travels once, not to all ranks")
+        self.assertGreater(rows["exposed_ms"], 0)
 
     def test_bad_lines_are_passed_over_or_named(self):
         self.damage(7, "1\tonly\tthree")

@@ -152,10 +152,11 @@ class RankCollectives final : public Collectives {
     const auto own = static_cast<std::size_t>(rank_);
     group_.exchanges[own] = &exchange;
     group_.met.arrive_and_wait();
-    for (std::size_t from = 0; from < exchange.received.size(); ++from) {
-      const auto sent = group_.exchanges[from]->sent[own];
-      ASSERT_EQ(sent.size(), exchange.received[from].size());
-      std::copy(sent.begin(), sent.end(), exchange.received[from].begin());
+    const std::size_t ranks = group_.exchanges.size();
+    for (std::size_t i = 0; i < exchange.received.size(); ++i) {
+      const auto sent = group_.exchanges[i % ranks]->sent[i / ranks * ranks + own];
+      ASSERT_EQ(sent.size(), exchange.received[i].size());
+      std::copy(sent.begin(), sent.end(), exchange.received[i].begin());
     }
     group_.met.arrive_and_wait();
     if (exchange.then) exchange.then();
@@ -171,10 +172,12 @@ class RankCollectives final : public Collectives {
   int rank_;
 };
 
+/// Of a table, beside which another has one column, of the rows' numbers.
 constexpr std::int64_t width = 3, table_rows = 61;
 double table_value(double row, std::int64_t column) { return row * 10 + static_cast<double>(column); }
 
-/// What a rank has after it has looked up its ids, and sent row k of them a gradient of rank + 1.
+/// What a rank has after it has looked up its ids, and sent row k of them a gradient of rank + 1, and one ten times
+/// that of the other table.
 struct RankRows {
   Values rows;                          // of its unique ids
   Values unique;                        // in their order
@@ -195,27 +198,34 @@ RankRows exchange_on_rank(RankCollectives::Group& group, int rank, DType dtype, 
   const auto heard = run(std::make_shared<ExchangeCounts>(sizes), {counts}).at(ExchangeCounts::heard);
   const auto received = run(std::make_shared<ExchangeIds>(sizes), {unique[UniqueIds::unique], counts, heard});
   HostTensor table = random_tensor(DType::f32, Shape{sizes.rows, width}, 1);
+  HostTensor other = random_tensor(DType::f32, Shape{sizes.rows, 1}, 1);
   for (std::int64_t i = 0; i < table.desc.count(); ++i) {
-    table.values[static_cast<std::size_t>(i)] = table_value(static_cast<double>(shard.global(i / width)), i % width);
+    const auto row = static_cast<double>(shard.global(i / width));
+    table.values[static_cast<std::size_t>(i)] = table_value(row, i % width);
+    other.values[static_cast<std::size_t>(i / width)] = row;
   }
   const int before = collectives.rounds;
-  const auto rows = run(std::make_shared<ExchangeRows>(sizes), {table, counts, received[0], received[1]});
+  const auto rows = run(std::make_shared<ExchangeRows>(sizes), {counts, received[0], received[1], table, other});
   RankRows result;
   result.rounds = collectives.rounds - before;
   double used = 0;
   for (const double count : counts.values) used += count;
-  result.rows = first(rows[ExchangeRows::rows], used * width);
+  result.rows = first(rows[0], used * width);
   result.unique = first(unique[UniqueIds::unique], used);
+  EXPECT_EQ(first(rows[1], used), result.unique);
 
   const auto merged = run(std::make_shared<MergeRows>(sizes), {received[0], received[1]});
   HostTensor gradient = random_tensor(DType::f32, Shape{sizes.ids, width}, 1);
-  for (double& value : gradient.values) value = rank + 1;
-  const auto sums = run(std::make_shared<ExchangeGradient>(sizes),
-                        {gradient, counts, received[1], merged[MergeRows::numbers], merged[MergeRows::used]});
+  HostTensor of_other = random_tensor(DType::f32, Shape{sizes.ids, 1}, 1);
+  std::ranges::fill(gradient.values, rank + 1);
+  std::ranges::fill(of_other.values, 10 * (rank + 1));
+  const auto sums = run(std::make_shared<ExchangeGradients>(sizes),
+                        {counts, received[1], merged[MergeRows::numbers], merged[MergeRows::used], gradient, of_other});
   for (std::size_t i = 0; i < static_cast<std::size_t>(merged[MergeRows::used].values[0]); ++i) {
     const auto row = shard.global(static_cast<std::int64_t>(merged[MergeRows::rows].values[i]));
-    const auto from = sums[ExchangeGradient::values].values.begin() + static_cast<std::ptrdiff_t>(i) * width;
+    const auto from = sums[0].values.begin() + static_cast<std::ptrdiff_t>(i) * width;
     result.sums[row] = {from, from + width};
+    EXPECT_EQ(sums[1].values[i], 10 * *from);
   }
   return result;
 }
@@ -284,16 +294,14 @@ TEST(ExchangedRows, OfKeysWithoutARowAreZerosAndHaveNoGradient) {
   const HostTensor counts = tensor(DType::i32, Shape{1}, {3}), found = tensor(DType::i32, Shape{3}, {4, -1, 2});
   const HostTensor received_counts = tensor(DType::i32, Shape{2}, {3, 3});
   const HostTensor table = tensor(DType::f32, Shape{5, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
-  const auto look_up = [&](HostTensor in) {
-    std::vector<HostTensor> inputs{std::move(in), counts, found, received_counts};
-    return run_op(std::make_shared<ExchangeRows>(sizes), inputs, on).at(ExchangeRows::rows).values;
-  };
-  EXPECT_EQ(look_up(table), (Values{8, 9, 0, 0, 4, 5}));
-  EXPECT_EQ(look_up(absent_tensor()), (Values{1, 0, 1})) << "whether they have one";
-  std::vector<HostTensor> inputs{tensor(DType::f32, Shape{3, 2}, {1, 2, 3, 4, 5, 6}), counts, received_counts,
-                                 tensor(DType::i32, Shape{3}, {0, -1, 1}), tensor(DType::i32, Shape{1}, {2})};
-  const auto sums = run_op(std::make_shared<ExchangeGradient>(sizes), inputs, on).at(ExchangeGradient::values);
-  EXPECT_EQ(first(sums, 4), (Values{1, 2, 5, 6}));
+  std::vector<HostTensor> look_up{counts, found, received_counts, table, absent_tensor()};
+  const auto rows = run_op(std::make_shared<ExchangeRows>(sizes), look_up, on);
+  EXPECT_EQ(rows[0].values, (Values{8, 9, 0, 0, 4, 5}));
+  EXPECT_EQ(rows[1].values, (Values{1, 0, 1})) << "whether they have one";
+  std::vector<HostTensor> inputs{counts, received_counts, tensor(DType::i32, Shape{3}, {0, -1, 1}),
+                                 tensor(DType::i32, Shape{1}, {2}),
+                                 tensor(DType::f32, Shape{3, 2}, {1, 2, 3, 4, 5, 6})};
+  EXPECT_EQ(first(run_op(std::make_shared<ExchangeGradients>(sizes), inputs, on).at(0), 4), (Values{1, 2, 5, 6}));
 }
 
 TEST(ExchangedRows, MayBeNone) {

@@ -97,7 +97,7 @@ TEST(DelayUpdates, ExchangeTheNextBatchsRowsWithinTheStep) {
     EXPECT_LT(place, waits[2]);
   }
   const std::size_t update = find_places(graph, "optimizer_update").back();
-  for (const char* type : {"unique_gradient", "exchange_gradient", "all_reduce_start"}) {
+  for (const char* type : {"unique_gradient", "exchange_gradients", "all_reduce_start"}) {
     for (const std::size_t place : find_places(graph, type)) EXPECT_GT(place, update) << type;
   }
 }
@@ -140,8 +140,8 @@ TEST(DelayUpdates, WhatIsExchangedHasMemoryOfItsOwn) {
     if (node.phase == Pass::fetch) {
       for (const ValueId output : node.outputs) EXPECT_TRUE(lasts(output)) << node.name;
     }
-    if (type != "exchange_gradient") continue;
-    for (const int input : {ExchangeGradient::gradient, ExchangeGradient::numbers, ExchangeGradient::used}) {
+    if (type != "exchange_gradients") continue;
+    for (const int input : {ExchangeGradients::numbers, ExchangeGradients::used, ExchangeGradients::gradients}) {
       EXPECT_TRUE(lasts(node.inputs[static_cast<std::size_t>(input)])) << node.name;
     }
     for (const ValueId output : node.outputs) EXPECT_TRUE(lasts(output)) << node.name;
