@@ -112,10 +112,11 @@ class Measurement:
         """The report of one of `ranks` runs of one rank each, side by side."""
         outs = [self.folder / f"alone{rank}" for rank in range(ranks)]
         environment = dict(os.environ, OMP_NUM_THREADS="1")
-        runs = [subprocess.Popen(self.command(out, "dist.ranks=1", "output.per_op=true"), env=environment,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for out in outs]
-        if any([run.wait() for run in runs]):
-            sys.exit("a run of one rank failed")
+        runs = [subprocess.Popen(self.command(out, "dist.ranks=1", "output.per_op=true"), env=environment, text=True,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for out in outs]
+        errors = [run.communicate()[1] for run in runs]
+        if any(run.returncode for run in runs):
+            sys.exit(f"a run of one rank failed:\n{errors[0][-2000:]}")
         return sorted((read(out) for out in outs), key=step_ms)[ranks // 2], outs
 
     def run_together(self, hosts, mode):
@@ -131,7 +132,8 @@ class Measurement:
         one = self.folder / "one.json"
         one.write_text(json.dumps(measured))
         words = [self.arguments.program, "estimate", self.arguments.config, "--ranks", str(ranks), "--links", links,
-                 "--measured", one, "--json", "-o", f"dist.ranks={ranks}", "-o", f"dist.updates={mode}"]
+                 "--measured", one, "--json", "--zipf", str(self.arguments.zipf), "-o", f"dist.ranks={ranks}", "-o",
+                 f"dist.updates={mode}"]
         for setting in self.arguments.override:
             words += ["-o", setting]
         return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)[0]["step_ms"]
@@ -172,6 +174,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config")
     parser.add_argument("-o", "--override", action="append", default=[])
+    parser.add_argument("--zipf", type=float, default=0, help="frequencies of a divided table's rows, as of estimate")
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4, 8])
     parser.add_argument("--rate", type=float, default=200)
     parser.add_argument("--latency", type=float, default=0.1)

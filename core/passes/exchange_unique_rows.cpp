@@ -86,10 +86,17 @@ class UniqueRowExchange {
     return outputs;
   }
 
-  /// Of a look-up's ids in a table.
-  Ids& exchange_ids(ValueId ids, ValueId table, Pass phase) {
-    const std::int64_t rows = to().desc(rewriter_.mapped(table)).shape[0];
-    const auto [found, is_new] = ids_.try_emplace({ids, rows});
+  IdsKey find_key(ValueId ids, ValueId table) { return {ids, to().desc(rewriter_.mapped(table)).shape[0]}; }
+  IdsKey key_of_look_up(const Node& node) {
+    return find_key(node.inputs[Embedding::ids], node.inputs[Embedding::table]);
+  }
+  IdsKey key_of_gradient(const Node& node) {
+    return find_key(node.inputs[SparseGradient::ids], tables_.at(node.outputs[SparseGradient::values]));
+  }
+
+  Ids& exchange_ids(const IdsKey& key, Pass phase) {
+    const auto [found, is_new] = ids_.try_emplace(key);
+    const auto& [ids, rows] = key;
     if (is_new) found->second = send_ids(ids, {*options_.tables, graph_.desc(ids).count(), rows}, phase);
     return found->second;
   }
@@ -157,20 +164,17 @@ class UniqueRowExchange {
   }
 
   void look_up(const Node& node) {
-    const ValueId table = node.inputs[Embedding::table];
-    Ids& ids = exchange_ids(node.inputs[Embedding::ids], table, node.phase);
+    Ids& ids = exchange_ids(key_of_look_up(node), node.phase);
     if (ids.looked_up.empty()) exchange_rows(node, ids);
-    rewriter_.copy(node, {ids.inverse, ids.looked_up.at(table)});
+    rewriter_.copy(node, {ids.inverse, ids.looked_up.at(node.inputs[Embedding::table])});
   }
 
   /// Of all tables that are read by a look-up's ids.
   void exchange_rows(const Node& first, Ids& ids) {
     std::vector<ValueId> inputs{ids.counts, ids.received, ids.received_counts}, tables;
     for (const Node& node : graph_.nodes()) {
-      const bool alike = reads_sparse_table(node) && node.inputs[Embedding::ids] == first.inputs[Embedding::ids];
-      if (!alike) continue;
+      if (!reads_sparse_table(node) || key_of_look_up(node) != key_of_look_up(first)) continue;
       const ValueId table = node.inputs[Embedding::table];
-      if (&exchange_ids(node.inputs[Embedding::ids], table, first.phase) != &ids) continue;
       if (!ids.looked_up.try_emplace(table, no_value).second) continue;
       tables.push_back(table);
       inputs.push_back(rewriter_.mapped(table));
@@ -191,17 +195,16 @@ class UniqueRowExchange {
 
   /// Sends the gradients of all tables that are read by the same ids together, when backward has the last.
   void send_gradient(const Node& node) {
-    const ValueId read = node.inputs[SparseGradient::ids];
-    Ids& ids = exchange_ids(read, tables_.at(node.outputs[SparseGradient::values]), Pass::backward);
+    const IdsKey key = key_of_gradient(node);
+    Ids& ids = exchange_ids(key, Pass::backward);
     ids.gradients.push_back(&node);
-    if (ids.gradients.size() == count_gradients(read, ids)) send_gradients(graph_.value(read).name, ids);
+    if (std::ssize(ids.gradients) == count_gradients(key)) send_gradients(graph_.value(key.first).name, ids);
   }
 
-  std::size_t count_gradients(ValueId read, const Ids& ids) {
-    return static_cast<std::size_t>(std::ranges::count_if(graph_.nodes(), [&](const Node& node) {
-      return node.op->type() == "sparse_gradient" && node.inputs[SparseGradient::ids] == read &&
-             &exchange_ids(read, tables_.at(node.outputs[SparseGradient::values]), Pass::backward) == &ids;
-    }));
+  std::int64_t count_gradients(const IdsKey& key) {
+    return std::ranges::count_if(graph_.nodes(), [&](const Node& node) {
+      return node.op->type() == "sparse_gradient" && key_of_gradient(node) == key;
+    });
   }
 
   void send_gradients(const std::string& name, Ids& ids) {
