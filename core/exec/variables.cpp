@@ -19,10 +19,14 @@ void Variables::declare(const Graph& graph) {
     if (value.storage != Storage::parameter && value.storage != Storage::state) continue;
     const auto [it, added] = entries_.try_emplace(value.name, Entry{value.desc, value.storage});
     if (!added) {
-      if (it->second.desc != value.desc) {
+      TensorDesc& known = it->second.desc;
+      const bool may_differ = is_of_a_step(value.name) && value.desc.dtype == known.dtype;
+      const bool has_room = value.desc.bytes() <= known.bytes() || it->second.data == nullptr;
+      if (known != value.desc && !(may_differ && has_room)) {
         throw std::logic_error(fmt::format("internal error: {} is {} here and {} there", value.name,
-                                           value.desc.to_string(), it->second.desc.to_string()));
+                                           value.desc.to_string(), known.to_string()));
       }
+      if (value.desc.bytes() > known.bytes()) known = value.desc;
       continue;
     }
     if (value.base == no_value) continue;

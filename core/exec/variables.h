@@ -23,7 +23,8 @@ class Variables {
     bool on_host = false;       // in the host's memory, whatever the device
   };
 
-  /// Adds every parameter and state of `graph`; known ones must have the same descriptor.
+  /// Adds every parameter and state of `graph`. Known ones must have the same descriptor, but for states of a step
+  /// (is_of_a_step) that another batch size gives another size: they have room for the largest.
   void declare(const Graph& graph);
   /// Allocates zeroed memory for what was declared since the last call, all in one: small ones too lie on huge pages.
   void allocate();

@@ -35,6 +35,10 @@ struct Value {
   std::int64_t byte_offset = 0;  // ...from this byte on
 };
 
+/// Whether each step writes a state, of that name, before it reads it, as it does gradients: nothing saves it, and in
+/// graphs of other batch sizes it may have another size.
+inline bool is_of_a_step(std::string_view state) { return state.starts_with("flat.grad"); }
+
 struct Node {
   std::string name;
   OpPtr op;

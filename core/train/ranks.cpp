@@ -121,7 +121,7 @@ void Ranks::broadcast(Variables& variables, const std::set<std::string>& divided
   if (!several()) return;
   std::vector<std::byte> host;
   for (const auto& [name, entry] : variables.entries()) {
-    if (entry.view || name.starts_with(flat::grad) || is_shard(name) || divided.contains(name)) continue;
+    if (entry.view || is_of_a_step(name) || is_shard(name) || divided.contains(name)) continue;
     host.resize(entry.desc.bytes());
     if (is_main()) variables.read(name, host.data(), host.size());
     communicator_->broadcast(host, 0);

@@ -17,7 +17,7 @@ namespace {
 /// they share one buffer (several ranks) or not, so that any number of ranks can resume.
 bool is_saved(const std::string& name, const Variables::Entry& entry) {
   const bool is_part = is_shard(name) || is_rest(name);  // the whole is saved
-  if (name.starts_with(flat::grad) || name == flat::statistics || is_part) return false;
+  if (is_of_a_step(name) || name == flat::statistics || is_part) return false;
   if (name == row_index::slots) return false;  // filled from the keys
   return !entry.view || is_running_statistic(name);
 }

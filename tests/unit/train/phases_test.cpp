@@ -205,6 +205,20 @@ TEST(Phases, ResumeBitForBitInEachAndBetweenThem) {
   }
 }
 
+/// Sparse gradients have as many rows as the batch has ids.
+TEST(Phases, TrainTablesInBatchesOfTwoSizes) {
+  Config config = clicks_config();
+  config.train.steps = 6;
+  config.data.batch_size = 8;
+  const std::vector<double> alone = losses(config);
+  config.train.phases.until = {0.5, 1};
+  config.train.phases.batch_size = {8, 32};
+  const std::vector<double> growing = losses(config);
+  EXPECT_EQ(std::vector(growing.begin(), growing.begin() + 3), std::vector(alone.begin(), alone.begin() + 3));
+  config.train.phases.batch_size = {32, 8};
+  EXPECT_EQ(losses(config).size(), 6u);
+}
+
 TEST(Phases, TakeTheMemoryOfTheLargest) {
   const Config config = two_phases();
   Config largest = config;
