@@ -74,6 +74,8 @@ class Checkpoint {
   std::unique_ptr<Checkpoint> base_;  // null: all tensors are whole
 
   void load_base();
+  /// Throws where a tensor's changes do not fit the base.
+  void check_changes() const;
   explicit Checkpoint(const std::filesystem::path& path) : path_(path), file_(path) {}
 };
 

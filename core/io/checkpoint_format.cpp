@@ -15,6 +15,7 @@ using nlohmann::json;
 using Bytes = std::span<const std::byte>;
 using Checksums = std::vector<std::uint32_t>;
 
+constexpr const char* schema_key = "schema";
 constexpr std::string_view checkpoint_schema = "ptrain.checkpoint/2";
 constexpr std::string_view checksums_name = "ptrain.checksums";
 constexpr const char *base_step = "base_step", *base_checksum = "base_checksum";
@@ -98,9 +99,12 @@ void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<co
   std::vector<NamedTensor> ordered = order_for_safetensors(tensors);
   Checksums checksums(ordered.size() + 2);
   ordered.push_back(checksums_tensor(checksums));
-  SafetensorsMetadata metadata{{"schema", std::string(checkpoint_schema)}, {"step", std::to_string(info.step)},
-                               {"epoch", std::to_string(info.epoch)},      {"model", info.model},
-                               {"config_hash", info.config_hash},          {"state", info.state.dump()}};
+  SafetensorsMetadata metadata{{schema_key, std::string(checkpoint_schema)},
+                               {"step", std::to_string(info.step)},
+                               {"epoch", std::to_string(info.epoch)},
+                               {"model", info.model},
+                               {"config_hash", info.config_hash},
+                               {"state", info.state.dump()}};
   if (info.base) {
     metadata[base_step] = std::to_string(info.base->step);
     metadata[base_checksum] = std::to_string(info.base->checksum);
@@ -112,19 +116,22 @@ void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<co
   file.write(ordered.back().bytes);
 }
 
+bool is_of_checkpoint(const SafetensorsMetadata& metadata) {
+  const auto schema = metadata.find(schema_key);
+  return schema != metadata.end() && schema->second.starts_with("ptrain.checkpoint/");
+}
+
 ParsedCheckpoint parse_checkpoint(Bytes bytes, std::string_view file) {
   if (is_checkpoint_v1(bytes)) return parse_checkpoint_v1(bytes, file);
   SafetensorsIndex index = parse_safetensors(bytes, file);
-  const auto schema = index.metadata.find("schema");
-  if (schema == index.metadata.end() || !schema->second.starts_with("ptrain.checkpoint/"))
-    fail("{}: not a ptrain checkpoint", file);
+  if (!is_of_checkpoint(index.metadata)) fail("{}: not a ptrain checkpoint", file);
   if (index.tensors.empty() || index.tensors.back().name != checksums_name)
     fail("{}: corrupt checkpoint: it does not end in its checksums", file);
   const NamedTensor stored = std::move(index.tensors.back());
   index.tensors.pop_back();
   const std::byte* data = index.tensors.empty() ? stored.bytes.data() : index.tensors.front().bytes.data();
   verify(stored, index.tensors, bytes.first(static_cast<std::size_t>(data - bytes.data())), file);
-  if (schema->second != checkpoint_schema)
+  if (index.metadata.at(schema_key) != checkpoint_schema)
     fail("{}: a checkpoint that this version cannot read: schema is not {}", file, checkpoint_schema);
   return {parse_info(index.metadata, file), std::move(index.tensors), compute_tensors_checksum(stored)};
 }
@@ -144,8 +151,16 @@ void Checkpoint::load_base() {
   const std::string part = fmt::format("{}: holds the changes since {}", path_.string(), path.filename().string());
   if (info_.base->step >= info_.step) fail("{}, which is not an earlier one", part);
   if (!std::filesystem::exists(path)) fail("{}, which is not there", part);
-  base_ = std::make_unique<Checkpoint>(load_checkpoint(path));
-  if (base_->info_.base || base_->checksum_ != info_.base->checksum) fail("{}, which is another one by now", part);
+  try {
+    if (read_base_step(path)) fail("{} is not whole itself", path.string());
+    base_ = std::make_unique<Checkpoint>(load_checkpoint(path));
+  } catch (const UnreadableFile&) {
+    throw;
+  } catch (const Error& error) {
+    fail("{}: {}", part, error.what());
+  }
+  if (base_->checksum_ != info_.base->checksum) fail("{}, which is another one by now", part);
+  check_changes();
 }
 
 void Checkpoint::check() const {

@@ -4,12 +4,15 @@
 
 #include "core/io/atomic_file.h"
 #include "core/io/checkpoint.h"
+#include "core/io/safetensors.h"
 
 namespace ptrain {
 
 /// Writes one checkpoint to `file`, without copying tensors; the caller commits it.
 void write_checkpoint(AtomicFile& file, const CheckpointInfo& info, std::span<const NamedTensor> tensors);
 
+/// Whether a file of that metadata is a checkpoint, of any version.
+bool is_of_checkpoint(const SafetensorsMetadata& metadata);
 /// The step of a checkpoint's base; none where it has none. Throws as SafetensorsFile does.
 std::optional<std::uint64_t> read_base_step(const std::filesystem::path& path);
 

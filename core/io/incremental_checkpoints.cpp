@@ -13,11 +13,13 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Four hashes by turns, since each waits for its multiplication.
+/// Of the length too, so that a last block that becomes longer is another, whatever comes. Four hashes by turns, since
+/// each waits for its multiplication.
 std::uint64_t hash_block(Bytes block) {
   constexpr std::size_t lanes = 4;
   std::array<std::uint64_t, lanes> hashes{1, 2, 3, 4};
   std::array<std::uint64_t, lanes> words{};
+  std::uint64_t all = block.size();
   for (; !block.empty(); block = block.subspan(std::min(block.size(), sizeof words))) {
     words = {};
     std::memcpy(words.data(), block.data(), std::min(block.size(), sizeof words));
@@ -26,7 +28,6 @@ std::uint64_t hash_block(Bytes block) {
       hashes[i] ^= hashes[i] >> 32;
     }
   }
-  std::uint64_t all = 0;
   for (const std::uint64_t hash : hashes) all = mixed64(all ^ hash);
   return all;
 }
@@ -101,6 +102,13 @@ void IncrementalCheckpoints::add(const NamedTensor& tensor, const Hashes& before
   add_integers(changed::blocks, std::move(numbers));
   const auto& kept = to.bytes.emplace_back(std::move(bytes));
   to.tensors.push_back({tensor.name + changed::bytes, DType::u8, {std::ssize(kept)}, kept});
+}
+
+void Checkpoint::check_changes() const {
+  for (const NamedTensor& tensor : tensors_) {
+    if (!tensor.name.ends_with(changed::blocks)) continue;
+    find_saved(std::string_view(tensor.name).substr(0, tensor.name.size() - std::strlen(changed::blocks)));
+  }
 }
 
 std::optional<SavedTensor> Checkpoint::find_saved(std::string_view name) const {

@@ -3,6 +3,7 @@
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/name_pattern.h"
+#include "core/io/checkpoint_format.h"
 #include "core/io/weights_file.h"
 #include "core/model/adapter_names.h"
 #include "core/passes/amp.h"
@@ -438,6 +439,13 @@ std::vector<WeightMapping> list_mappings(const Model& model, std::int64_t rows) 
   return mappings;
 }
 
+/// A checkpoint's parameters have no names of their own.
+void require_weights(const WeightsFile& file) {
+  if (!is_of_checkpoint(file.metadata())) return;
+  fail("{}: is a checkpoint, which --resume goes on from; its weights are those that the run has in model.safetensors",
+       file.path());
+}
+
 /// The keys of a dynamic table's rows; null for models without.
 const NamedTensor* find_keys(const WeightsFile& file, const Variables& variables) {
   if (!has_row_index(variables)) return nullptr;
@@ -452,6 +460,7 @@ const NamedTensor* find_keys(const WeightsFile& file, const Variables& variables
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables,
                            LeftOver left_over) {
   const WeightsFile file(path);
+  require_weights(file);
   const std::vector<ModelVariable> declared = model.variables();
   const NamedTensor* keys = find_keys(file, variables);
   if (keys != nullptr) set_row_count(variables, keys->shape.count(), file.path());

@@ -67,6 +67,12 @@ TEST_F(IncrementalCheckpointsTest, HoldRowsThatHaveJoined) {
   EXPECT_EQ(read_rows(load_checkpoint(save(3, make_rows(10'000)))), make_rows(10'000)) << "fewer than before";
 }
 
+/// They fill up a block whose end was not there before.
+TEST_F(IncrementalCheckpointsTest, HoldRowsOfZerosThatHaveJoined) {
+  save(1, std::vector<float>(1000 * 4));
+  EXPECT_EQ(read_rows(load_checkpoint(save(2, std::vector<float>(1001 * 4)))), std::vector<float>(1001 * 4));
+}
+
 TEST_F(IncrementalCheckpointsTest, HoldTablesThatHaveNoRowsYet) {
   save(1, {});
   EXPECT_EQ(read_rows(load_checkpoint(save(2, {}))), std::vector<float>());
@@ -106,6 +112,34 @@ TEST_F(IncrementalCheckpointsTest, AreNoneWithoutTheirBase) {
   const LatestCheckpoint latest = find_latest(directory_.path());
   EXPECT_FALSE(latest.checkpoint);
   EXPECT_EQ(latest.warnings.size(), 1u);
+}
+
+TEST_F(IncrementalCheckpointsTest, ArePassedOverWhereTheirBaseHoldsChangesItself) {
+  save(1, make_rows(1000));
+  const auto changes = save(3, make_rows(1000, 1, 1));
+  std::filesystem::copy_file(changes, checkpoint_path(directory_.path(), 2));  // whose base is 1
+  std::filesystem::remove(checkpoint_path(directory_.path(), 1));
+  std::filesystem::copy_file(changes, checkpoint_path(directory_.path(), 1));  // is now itself
+  EXPECT_NE(get_error([&] { load_checkpoint(changes); }).find("ckpt-1.safetensors is not whole itself"),
+            std::string::npos);
+  EXPECT_FALSE(find_latest(directory_.path()).checkpoint);
+}
+
+/// Their checksums are right, as of a file that another program wrote.
+TEST_F(IncrementalCheckpointsTest, ArePassedOverWhereChangesDoNotFit) {
+  save(1, make_rows(1000));
+  const Checkpoint whole = load_checkpoint(save(2, make_rows(1000, 1, 1)));
+  CheckpointInfo info = whole.info();
+  std::vector<NamedTensor> tensors(whole.tensors().begin(), whole.tensors().end());
+  std::erase_if(tensors, [](const NamedTensor& tensor) { return tensor.name.ends_with(changed::shape); });
+  info.step = 3;
+  save_checkpoint(directory_.path(), info, tensors, 0);
+  const LatestCheckpoint latest = find_latest(directory_.path());
+  EXPECT_EQ(latest.checkpoint.value().info().step, 2u);
+  ASSERT_EQ(latest.warnings.size(), 1u);
+  EXPECT_NE(latest.warnings[0].find("ckpt-3.safetensors: corrupt checkpoint: no changes of \"table\"; passed over"),
+            std::string::npos)
+      << latest.warnings[0];
 }
 
 /// As Checkpoints::update_last writes one anew.

@@ -3,7 +3,9 @@
 
 #include "core/base/errors.h"
 #include "core/io/atomic_file.h"
+#include "core/io/checkpoint.h"
 #include "core/io/safetensors.h"
+#include "core/passes/optimizer.h"
 #include "models/text/llama.h"
 #include "models/vision/stnet.h"
 #include "tests/error_message.h"
@@ -14,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -236,6 +239,16 @@ TEST_F(Weights, NameAMissingTensor) {
   rewrite(file_, changed_, [](NamedTensor& t) { return t.name != "layer2.0.conv1.weight"; });
   const std::string message = refusal(changed_, *resnet18());
   EXPECT_NE(message.find("changed.safetensors: has no tensor layer2.0.conv1.weight"), std::string::npos) << message;
+}
+
+TEST_F(Weights, OfCheckpointsHaveNoNames) {
+  const TemporaryDirectory directory;
+  const std::array<float, 4> values{};
+  const std::array tensors{NamedTensor{flat::master, DType::f32, {4}, std::as_bytes(std::span(values))}};
+  const auto checkpoint = save_checkpoint(directory.path(), {1, 0, "resnet18", "", {}}, tensors, 0);
+  const std::string message = refusal(checkpoint, *resnet18());
+  EXPECT_NE(message.find("ckpt-1.safetensors: is a checkpoint, which --resume goes on from"), std::string::npos)
+      << message;
 }
 
 TEST_F(Weights, NameATensorOfTheWrongShape) {
