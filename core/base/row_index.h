@@ -29,6 +29,7 @@ class RowIndex {
     steps,       // of training
     unadmitted,  // occurrences in training of keys without a row
     evicted,     // rows, since training began
+    ahead,       // 1: the next step's keys have been counted, and its rows made
     counts_size = 8
   };
   static constexpr std::int64_t no_key = -1;

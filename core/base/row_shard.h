@@ -21,6 +21,10 @@ struct RowShard {
     const std::int64_t even = (count + world_size - 1) / world_size;
     return by_key ? std::min(count, even + even / 50 + 1024) : even;
   }
+  /// The inverse, but for rounding: the rows of all, where each rank has memory for so many.
+  std::int64_t count(std::int64_t size) const {
+    return by_key ? std::max(size, (size - 1024) * 50 / 51 * world_size) : size * world_size;
+  }
   /// Whether an id is one: -1 is none, and others below 0 may be keys alone.
   bool is_id(std::int64_t id) const { return by_key ? id != -1 : id >= 0; }
   /// The rank of an id's row.

@@ -4,6 +4,7 @@
 #include "core/passes/delay_updates.h"
 #include "core/passes/optimizer.h"
 #include "core/passes/pipeline.h"
+#include "core/runtime/dynamic_table.h"
 #include "core/runtime/feeder.h"
 #include "core/tasks/loss_divisor.h"
 #include "core/train/input/mix.h"
@@ -106,6 +107,8 @@ void StepRunner::launch_with_next(Loader& loader, Then then, StepInFlight& launc
   const std::int64_t next = launched.step + 1;
   if (!next_) next_ = load(loader, launched);
   const Batch batch = *std::exchange(next_, std::nullopt);
+  const PlanSet::Member* const member = plans_.training().find(batch);
+  if (has_delayed_ && (member == nullptr || &member->plan != last_plan_)) finish();  // which has room for other rows
   const bool same_loader = next < counts_.total_steps && counts_.find_phase(next) == counts_.find_phase(launched.step);
   if (same_loader && then == Then::next_step) next_ = load(loader, launched);
   launch_micro_step(batch, last_pass(), 1.0, launched);
@@ -271,11 +274,15 @@ void StepRunner::finish_step() {
   in_flight_ = nullptr;
 }
 
-/// Rows that were got for the next batch are got again: a run that begins here has none.
+/// Rows that were got for the next batch are got again: a run that begins here has none. A dynamic table has counted
+/// that batch's keys.
 void StepRunner::apply_delayed_update() {
   ranks_.communicator()->wait_all_reduces();
   last_plan_->run(Pass::update, Pass::update);
   has_delayed_ = false;
+  if (fetched_for_ != nullptr && has_row_index(plans_.variables())) {
+    get_row_counts(plans_.variables())[RowIndex::ahead] = 1;
+  }
   fetched_for_ = nullptr;
 }
 

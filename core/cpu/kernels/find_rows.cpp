@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace ptrain::cpu {
 namespace {
@@ -44,7 +45,8 @@ class FindRowsKernel final : public Kernel {
   void run(const KernelArgs& args) override {
     if (attributes_.ahead && count_.none_anywhere(args)) return;
     State state = read(args);
-    if (attributes_.inserts) begin_step(state);
+    const bool repeats = attributes_.inserts && std::exchange(state.counts[RowIndex::ahead], 0) != 0;
+    if (attributes_.inserts && !repeats) begin_step(state);
     const auto* keys = static_cast<const std::int64_t*>(args.inputs[FindRows::keys]);
     auto* rows = static_cast<std::int32_t*>(args.outputs[FindRows::rows]);
     const std::int64_t count = count_.read(args);
@@ -52,8 +54,12 @@ class FindRowsKernel final : public Kernel {
       state.index.find({keys + begin, keys + end}, rows + begin);
     });
     if (!attributes_.inserts) return;
-    add_rows(state, {keys, static_cast<std::size_t>(count)}, rows,
-             static_cast<std::int32_t*>(args.outputs[FindRows::fresh]));
+    auto* fresh = static_cast<std::int32_t*>(args.outputs[FindRows::fresh]);
+    if (repeats) {
+      std::fill_n(fresh, count, RowIndex::no_row);
+    } else {
+      add_rows(state, {keys, static_cast<std::size_t>(count)}, rows, fresh);
+    }
   }
 
  private:

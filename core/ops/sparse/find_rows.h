@@ -32,7 +32,8 @@ struct FindRowsAttributes {
 ///          ExchangeIds (optional): how many keys there are; nothing reads or writes what is behind them.
 /// outputs: rows i32 [...], -1 for keys without a row; with `inserts` also fresh i32 [n]: the row at the place of the
 ///          key's occurrence that made it, else -1.
-/// Keys get rows in the order of the batch, whatever the number of threads. Throws Error{failed} when a key gets a row
+/// Keys get rows in the order of the batch, whatever the number of threads. Where the index says that these keys have
+/// been counted before (RowIndex::ahead), they are found alone. Throws Error{failed} when a key gets a row
 /// and none is left.
 class FindRows final : public OpWith<FindRowsAttributes> {
  public:

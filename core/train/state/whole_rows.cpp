@@ -128,7 +128,7 @@ void WholeRows::gather() {
     }
     gather_rows(seen_, list_numbers(0, seen_blocks_), seen_blocks_, rank, rank * seen_blocks_);
     for (const auto added : {RowIndex::rows, RowIndex::unadmitted, RowIndex::evicted}) whole[added] += counts[added];
-    whole[RowIndex::steps] = counts[RowIndex::steps];
+    for (const auto alike : {RowIndex::steps, RowIndex::ahead}) whole[alike] = counts[alike];
   }
   if (ranks_.is_main()) std::memcpy(counts_.whole, whole.data(), sizeof whole);
 }

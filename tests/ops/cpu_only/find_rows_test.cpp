@@ -196,6 +196,9 @@ TEST(RowShard, GivesEveryRankAboutAsManyKeys) {
   }
   EXPECT_EQ((RowShard{0, 100, true}.size(10'000'000'000)), 102'001'024);
   EXPECT_EQ((RowShard{0, 2, true}.size(600)), 600) << "never more than all";
+  EXPECT_EQ((RowShard{0, 100, true}.count(102'001'024)), 10'000'000'000);
+  EXPECT_EQ((RowShard{0, 2, true}.count(600)), 600);
+  EXPECT_EQ((RowShard{0, 4, false}.count(25)), 100);
 }
 
 /// Counters of ranks, one after the other, are those of one table.
@@ -257,6 +260,20 @@ TEST(FindRows, AheadIsNoStepWithoutKeysOnAnyRank) {
   EXPECT_EQ(table.in_use(), 2);
   table.run({-1, -1}, ahead, {0, 0, 1});
   EXPECT_EQ(table.in_use(), 0) << "another rank has a key";
+}
+
+TEST(FindRows, CountsKeysOnceThatWereCountedAhead) {
+  Table table(10);
+  const FindRowsAttributes ahead{.inserts = true, .admit_after = 2, .sweep = RowSweep{2, 0.5f, 0.6f}, .ahead = true};
+  table.run({1, 1, 2}, ahead);
+  const Keys counts = table.counts;
+  const std::vector<float> scores = table.scores;
+  table.counts[RowIndex::ahead] = 1;
+  EXPECT_EQ(table.run({1, 1, 2}, ahead), (Rows{0, 0, -1}));
+  EXPECT_EQ(table.fresh(), (Rows{-1, -1, -1}));
+  EXPECT_EQ(table.counts, counts);
+  EXPECT_EQ(table.scores, scores);
+  EXPECT_EQ(table.run({2, -1, -1}, ahead), (Rows{1, -1, -1})) << "its second occurrence";
 }
 
 /// Against a map, with as many keys as there are rows, so that runs of slots are long.

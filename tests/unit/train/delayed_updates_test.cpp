@@ -208,6 +208,41 @@ TEST(DelayedUpdates, CountOccurrencesAsSynchronousOnesDo) {
   EXPECT_EQ(late.table->unadmitted, at_once.table->unadmitted);
 }
 
+/// An end that no one knew of, with the next batch's rows there already.
+TEST(DelayedUpdates, CountOccurrencesOnceWhereATrainingEndsEarly) {
+  Config config = admitting(growing(plain_clicks()));
+  config.train.steps = 9;
+  const TableReport whole = *train_on_ranks(shared_out(config, 2), 2)[0].result.table;
+  const TemporaryDirectory directory;
+  config = saved_to(directory, shared_out(delayed(config), 2));
+  config.train.time_limit_seconds = 1e-9;
+  const RunResult begun = train_on_ranks(config, 2)[0].result;
+  EXPECT_LT(begun.losses.size(), 9u);
+  config.train.time_limit_seconds = 0;
+  config.resume = "auto";
+  const TableReport late = *train_on_ranks(config, 2)[0].result.table;
+  EXPECT_EQ(late.rows, whole.rows);
+  EXPECT_EQ(late.evicted, whole.evicted);
+  EXPECT_EQ(late.unadmitted, whole.unadmitted);
+}
+
+/// Another size of batches has other plans: what the last one's step has sent is applied first.
+TEST(DelayedUpdates, TrainBatchesOfTwoSizes) {
+  for (Config config : {delayed(plain_clicks()), delayed(growing(plain_clicks()))}) {
+    const TemporaryDirectory directory;
+    config.train.steps = 6;
+    config.train.phases.until = {0.5, 1};
+    for (const std::vector<double>& sizes : {std::vector{8.0, 2.0}, std::vector{2.0, 8.0}}) {
+      config.train.phases.batch_size = sizes;
+      config.output.checkpoint_every_steps = 0;
+      const RunResult expected = train_on_ranks(config, 2)[0].result;
+      Config saving = saved_to(directory, config);
+      saving.output.checkpoint_every_steps = 3;
+      EXPECT_EQ(train_on_ranks(saving, 2)[0].result.losses, expected.losses) << "which ends the first phase anyway";
+    }
+  }
+}
+
 /// The mean of a bag is of the keys that have rows, which the ranks tell each other ahead.
 TEST(DelayedUpdates, ReduceBagsOfKnownKeys) {
   Config config = admitting(growing(plain_clicks()));
