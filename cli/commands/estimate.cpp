@@ -154,11 +154,11 @@ void add_estimate_command(CLI::App& program) {
   const auto options = std::make_shared<EstimateOptions>();
   options->config.add_to(*command);
   options->config.allow_unavailable_devices();
-  command
-      ->add_option("--ranks", options->scaling.ranks,
-                   "numbers of ranks, such as 8,64,1024: predict their step time instead")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1'000'000));
+  auto* const ranks = command
+                          ->add_option("--ranks", options->scaling.ranks,
+                                       "numbers of ranks, such as 8,64,1024: predict their step time instead")
+                          ->delimiter(',')
+                          ->check(CLI::Range(1, 1'000'000));
   command
       ->add_option("--memory", options->memory_bytes,
                    "memory of the device, such as 24GiB: the largest batch within it")
@@ -167,20 +167,25 @@ void add_estimate_command(CLI::App& program) {
   command->add_option("--samples", options->samples, "samples per epoch; no data is read")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000'000}))
       ->type_name("N");
-  command->add_option("--links", options->scaling.links, "with --ranks: YAML of the links' latency and bandwidth");
-  command->add_option("--measured", options->scaling.measured,
-                      "with --ranks, without --device: report of a run on one rank");
+  command->add_option("--links", options->scaling.links, "with --ranks: YAML of the links' latency and bandwidth")
+      ->needs(ranks);
+  command
+      ->add_option("--measured", options->scaling.measured,
+                   "with --ranks, without --device: report of a run on one rank")
+      ->needs(ranks);
   command
       ->add_option(
           "--zipf", options->scaling.zipf,
           "with --ranks: frequencies of a divided table's rows: the i-th comes in proportion to 1 / i^S; 0: all "
           "alike")
+      ->needs(ranks)
       ->check(in_range(0.0, 4.0))
       ->type_name("S")
       ->capture_default_str();
   command
       ->add_option("--straggler", options->scaling.straggler,
-                   "with --ranks: one of the ranks computes that many times as long")
+                   "with --ranks: one of several computes that many times as long")
+      ->needs(ranks)
       ->check(in_range(1.0, 1000.0))
       ->type_name("FACTOR")
       ->capture_default_str();

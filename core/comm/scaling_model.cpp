@@ -156,8 +156,8 @@ ScaledStep estimate_scaled_step(const MeasuredStep& measured, const Links& links
   using Ranks = Simulation::Ranks;
   const double even = Simulation(measured, links, ranks, Ranks::alike).run();
   predicted.step_seconds = ranks > 1 ? Simulation(measured, links, ranks, Ranks::different).run() : even;
-  predicted.exposed_seconds = even - measured.seconds;
-  predicted.imbalance_seconds = predicted.step_seconds - even;
+  predicted.exposed_seconds = std::max(0.0, even - measured.seconds);
+  predicted.imbalance_seconds = std::max(0.0, predicted.step_seconds - even);  // but for rounding
   predicted.efficiency = measured.seconds / predicted.step_seconds;
   return predicted;
 }

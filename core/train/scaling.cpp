@@ -27,7 +27,7 @@ double count_bytes(const Graph& graph, const Node& start) {
 }
 
 RowsRead count_rows_of(const RowExchange& sizes, double zipf) {
-  const auto rows = static_cast<double>(sizes.rows * sizes.shard.world_size);
+  const auto rows = static_cast<double>(sizes.shard.count(sizes.rows));
   return count_rows_read(static_cast<double>(sizes.ids), rows, zipf, static_cast<int>(sizes.shard.world_size));
 }
 

@@ -86,6 +86,8 @@ class Estimates(TablesTest):
         self.assertIn("the busiest rank 1.", self.estimate(*scaling, "--zipf", 1.1, json_output=False))
         self.assertGreater(slow["step_ms"], 1.5 * two["step_ms"])
         self.assert_one_line_error(run("estimate", self.config, *scaling, "--straggler", 0.5), 2, "--straggler")
+        for option in (["--zipf", 1], ["--straggler", 2], scaling[2:4]):
+            self.assert_one_line_error(run("estimate", self.config, *option), 2, f"{option[0]} requires --ranks")
 
     def test_have_the_activations_that_the_exchange_adds(self):
         alone = self.estimate("-o", "data.batch_size=512")["memory"]
