@@ -73,6 +73,8 @@ class Checkpoint {
   std::uint32_t checksum_ = 0;        // of the tensors
   std::unique_ptr<Checkpoint> base_;  // null: all tensors are whole
 
+  /// A checkpoint without its base.
+  static Checkpoint read(const std::filesystem::path& path);
   void load_base();
   /// Throws where a tensor's changes do not fit the base.
   void check_changes() const;

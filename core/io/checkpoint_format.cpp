@@ -136,12 +136,17 @@ ParsedCheckpoint parse_checkpoint(Bytes bytes, std::string_view file) {
   return {parse_info(index.metadata, file), std::move(index.tensors), compute_tensors_checksum(stored)};
 }
 
-Checkpoint load_checkpoint(const std::filesystem::path& path) {
+Checkpoint Checkpoint::read(const std::filesystem::path& path) {
   Checkpoint checkpoint(path);
   ParsedCheckpoint parsed = parse_checkpoint(checkpoint.file_.bytes(), path.string());
   checkpoint.info_ = std::move(parsed.info);
   checkpoint.tensors_ = std::move(parsed.tensors);
   checkpoint.checksum_ = parsed.checksum;
+  return checkpoint;
+}
+
+Checkpoint load_checkpoint(const std::filesystem::path& path) {
+  Checkpoint checkpoint = Checkpoint::read(path);
   if (checkpoint.info_.base) checkpoint.load_base();
   return checkpoint;
 }
@@ -152,13 +157,13 @@ void Checkpoint::load_base() {
   if (info_.base->step >= info_.step) fail("{}, which is not an earlier one", part);
   if (!std::filesystem::exists(path)) fail("{}, which is not there", part);
   try {
-    if (read_base_step(path)) fail("{} is not whole itself", path.string());
-    base_ = std::make_unique<Checkpoint>(load_checkpoint(path));
+    base_ = std::make_unique<Checkpoint>(read(path));
   } catch (const UnreadableFile&) {
     throw;
   } catch (const Error& error) {
     fail("{}: {}", part, error.what());
   }
+  if (base_->info_.base) fail("{}: {} is not whole itself", part, path.string());
   if (base_->checksum_ != info_.base->checksum) fail("{}, which is another one by now", part);
   check_changes();
 }
