@@ -41,7 +41,6 @@ class UniqueRowExchange {
     ValueId received = no_value, received_counts = no_value;       // of keys: the rows that they have here
     ValueId rows = no_value, numbers = no_value, used = no_value;  // of a gradient
     std::map<ValueId, ValueId> looked_up = {};                     // by table of the old graph: its rows
-    std::vector<const Node*> gradients = {};                       // sparse_gradient nodes that were reached
   };
   /// Ids, and the rows that each rank has of the table.
   using IdsKey = std::pair<ValueId, std::int64_t>;
@@ -172,8 +171,9 @@ class UniqueRowExchange {
   /// Of all tables that are read by a look-up's ids.
   void exchange_rows(const Node& first, Ids& ids) {
     std::vector<ValueId> inputs{ids.counts, ids.received, ids.received_counts}, tables;
+    const IdsKey key = key_of_look_up(first);
     for (const Node& node : graph_.nodes()) {
-      if (!reads_sparse_table(node) || key_of_look_up(node) != key_of_look_up(first)) continue;
+      if (!reads_sparse_table(node) || key_of_look_up(node) != key) continue;
       const ValueId table = node.inputs[Embedding::table];
       if (!ids.looked_up.try_emplace(table, no_value).second) continue;
       tables.push_back(table);
@@ -196,30 +196,27 @@ class UniqueRowExchange {
   /// Sends the gradients of all tables that are read by the same ids together, when backward has the last.
   void send_gradient(const Node& node) {
     const IdsKey key = key_of_gradient(node);
-    Ids& ids = exchange_ids(key, Pass::backward);
-    ids.gradients.push_back(&node);
-    if (std::ssize(ids.gradients) == count_gradients(key)) send_gradients(graph_.value(key.first).name, ids);
+    std::vector<const Node*> together;
+    for (const Node& other : graph_.nodes()) {
+      if (other.op->type() == "sparse_gradient" && key_of_gradient(other) == key) together.push_back(&other);
+    }
+    if (&node == together.back())
+      send_gradients(together, graph_.value(key.first).name, exchange_ids(key, Pass::backward));
   }
 
-  std::int64_t count_gradients(const IdsKey& key) {
-    return std::ranges::count_if(graph_.nodes(), [&](const Node& node) {
-      return node.op->type() == "sparse_gradient" && key_of_gradient(node) == key;
-    });
-  }
-
-  void send_gradients(const std::string& name, Ids& ids) {
+  void send_gradients(std::span<const Node* const> gradients, const std::string& name, Ids& ids) {
     merge_rows(ids, name + ".merge");
     std::vector<ValueId> inputs{ids.counts, ids.received_counts, ids.numbers, ids.used};
-    for (const Node* node : ids.gradients) {
+    for (const Node* node : gradients) {
       const auto own = std::make_shared<UniqueGradient>(1.0f / static_cast<float>(options_.world_size));  // of the mean
       const ValueId dy = rewriter_.mapped(node->inputs[SparseGradient::dy]);
       inputs.push_back(to().add(node->name, own, {ids.inverse, ids.counts, dy}, Pass::backward));
     }
     const std::vector<ValueId> sums =
         start(name + ".gradients", std::make_shared<ExchangeGradients>(ids.sizes), inputs, Pass::backward, waited_);
-    for (std::size_t i = 0; i < ids.gradients.size(); ++i) {
-      rewriter_.map(ids.gradients[i]->outputs[SparseGradient::rows], ids.rows);
-      rewriter_.map(ids.gradients[i]->outputs[SparseGradient::values], sums[i]);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      rewriter_.map(gradients[i]->outputs[SparseGradient::rows], ids.rows);
+      rewriter_.map(gradients[i]->outputs[SparseGradient::values], sums[i]);
       used_[sums[i]] = ids.used;
     }
   }

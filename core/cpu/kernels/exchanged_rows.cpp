@@ -79,16 +79,13 @@ class RowRounds {
   /// The first of a rank's ids of a round among all that this one is asked for.
   std::int64_t received_begin(int rank, std::int64_t round) const { return received_.begin(rank, round); }
 
-  /// `asked` has room for all rows that this rank asks others for, `scratch` for a chunk of each rank.
-  RoundRows lay_out(std::int64_t round, std::int64_t width, float* asked, float* scratch) const {
-    RoundRows rows;
-    for (int rank = 0; rank < ranks(); ++rank) {
-      float* const own = asked + asked_.begin(rank, round) * width;
-      float* const others = scratch + rank * chunk_ * width;
-      rows.asked.emplace_back(own, asked_.count(rank, round) * width);
-      rows.received.emplace_back(rank == shard_.rank ? own : others, received_.count(rank, round) * width);
-    }
-    return rows;
+  /// Of tables of these widths: `asked` have room for all rows that this rank asks others for, `scratch` for a chunk of
+  /// each rank.
+  PartRows lay_out(std::int64_t round, std::span<const std::int64_t> widths, std::span<float* const> asked,
+                   std::span<float* const> scratch) const {
+    PartRows parts;
+    for (std::size_t i = 0; i < widths.size(); ++i) parts.push_back(lay_out(round, widths[i], asked[i], scratch[i]));
+    return parts;
   }
 
   enum class Sends { asked, received };
@@ -113,6 +110,17 @@ class RowRounds {
         asked_(counts, ranks(), chunk_),
         received_(received_counts, ranks(), chunk_),
         count_((received_counts[ranks()] + chunk_ - 1) / chunk_) {}
+
+  RoundRows lay_out(std::int64_t round, std::int64_t width, float* asked, float* scratch) const {
+    RoundRows rows;
+    for (int rank = 0; rank < ranks(); ++rank) {
+      float* const own = asked + asked_.begin(rank, round) * width;
+      float* const others = scratch + rank * chunk_ * width;
+      rows.asked.emplace_back(own, asked_.count(rank, round) * width);
+      rows.received.emplace_back(rank == shard_.rank ? own : others, received_.count(rank, round) * width);
+    }
+    return rows;
+  }
 
   RowShard shard_;
   std::int64_t chunk_;
@@ -211,21 +219,17 @@ class ExchangeRowsKernel final : public Kernel {
     const RowRounds rounds(sizes_, args.inputs[ExchangeRows::counts], args.inputs[ExchangeRows::received_counts]);
     const auto* ids = static_cast<const Id*>(args.inputs[ExchangeRows::received]);
     const std::vector<float*> tables = to_floats(args.inputs.subspan(ExchangeRows::tables));
-    const std::vector<float*> memory = to_floats(args.outputs);
-    const auto lay_out = [this, rounds, memory](std::int64_t round) {
-      PartRows parts;
-      for (std::size_t i = 0; i < widths_.size(); ++i) {
-        parts.push_back(rounds.lay_out(round, widths_[i], memory[i], memory[widths_.size() + i]));
-      }
-      return parts;
-    };
+    const std::vector<float*> rows = to_floats(args.outputs.first(widths_.size()));
+    const std::vector<float*> sent = to_floats(args.outputs.subspan(widths_.size()));
     for (std::int64_t round = 0; round < rounds.count(); ++round) {
-      const PartRows of_round = lay_out(round);
+      const PartRows of_round = rounds.lay_out(round, widths_, rows, sent);
       if (round == 0) look_up(tables, ids, rounds, round, of_round, 256);
       AllToAll exchange = rounds.make_exchange(of_round, RowRounds::Sends::received);
       if (round + 1 < rounds.count()) {
         constexpr std::int64_t alone = std::numeric_limits<std::int64_t>::max();
-        exchange.then = [=, this] { look_up(tables, ids, rounds, round + 1, lay_out(round + 1), alone); };
+        exchange.then = [=, this] {
+          look_up(tables, ids, rounds, round + 1, rounds.lay_out(round + 1, widths_, rows, sent), alone);
+        };
       }
       collectives_.start_all_to_all(std::move(exchange));
     }
@@ -279,10 +283,7 @@ class ExchangeGradientsKernel final : public Kernel {
     const std::int64_t used = *static_cast<const std::int32_t*>(args.inputs[ExchangeGradients::used]);
     for (std::size_t i = 0; i < sums.size(); ++i) std::fill_n(sums[i], used * widths_[i], 0.0f);
     for (std::int64_t round = 0; round < rounds.count(); ++round) {
-      PartRows parts;
-      for (std::size_t i = 0; i < widths_.size(); ++i) {
-        parts.push_back(rounds.lay_out(round, widths_[i], gradients[i], arrived[i]));
-      }
+      PartRows parts = rounds.lay_out(round, widths_, gradients, arrived);
       AllToAll exchange = rounds.make_exchange(parts, RowRounds::Sends::asked);
       exchange.then = [=, this, parts = std::move(parts)] {
         for (std::size_t i = 0; i < parts.size(); ++i) add(rounds, round, parts[i], widths_[i], numbers, sums[i]);
