@@ -20,7 +20,8 @@ void Variables::declare(const Graph& graph) {
     const auto [it, added] = entries_.try_emplace(value.name, Entry{value.desc, value.storage});
     if (!added) {
       TensorDesc& known = it->second.desc;
-      const bool may_differ = is_of_a_step(value.name) && value.desc.dtype == known.dtype;
+      const bool is_view = it->second.view || value.base != no_value;  // whose place would differ too
+      const bool may_differ = is_of_a_step(value.name) && !is_view && value.desc.dtype == known.dtype;
       const bool has_room = value.desc.bytes() <= known.bytes() || it->second.data == nullptr;
       if (known != value.desc && !(may_differ && has_room)) {
         throw std::logic_error(fmt::format("internal error: {} is {} here and {} there", value.name,
