@@ -1,6 +1,7 @@
 #include "cli/scaling_estimate.h"
 
 #include "cli/shipped.h"
+#include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/config/keys.h"
 #include "core/io/atomic_file.h"
@@ -71,11 +72,10 @@ std::string tables_line(const nlohmann::json& prediction) {
   const auto number = [&](const char* key) { return tables.at(key).get<double>(); };
   const double busiest = number("busiest");
   return fmt::format(
-      "{:>8} {}: of {:.0f} ids in a rank's batch {}{:.0f} differ on average; it sends the others {:.3g} MB of ids, "
+      "{:>14}: of {:.0f} ids in a rank's batch {}{:.0f} differ on average; it sends the others {:.3g} MB of ids, "
       "{:.3g} MB of rows and {:.3g} MB of gradients{}, in {:.2f} ms\n",
-      prediction.at("ranks").get<int>(), prediction.at("ranks") == 1 ? "rank" : "ranks", number("ids"),
-      busiest > 1 ? "" : "at most ", number("different_ids"), number("id_bytes") * 1e-6, number("row_bytes") * 1e-6,
-      number("gradient_bytes") * 1e-6,
+      counted(prediction.at("ranks").get<int>(), "rank"), number("ids"), busiest > 1 ? "" : "at most ",
+      number("different_ids"), number("id_bytes") * 1e-6, number("row_bytes") * 1e-6, number("gradient_bytes") * 1e-6,
       busiest > 1 ? fmt::format(", the busiest rank {:.2f} times as much", busiest) : "", number("exchange_ms"));
 }
 

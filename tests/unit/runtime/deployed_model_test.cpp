@@ -74,10 +74,17 @@ class Deployment : public ::testing::Test {
     return get_floats(read_outputs(plan, {output}).at(output));
   }
 
-  std::vector<float> deployed(const Model& model, const Batch& batch, std::int64_t length, AmpLevel level,
-                              bool search = false) {
+  /// For batches of `rows`, without a search for kernels.
+  static DeployOptions quick_options() {
     DeployOptions options;
     options.batch_size = rows;
+    options.kernels.exhaustive_search = false;
+    return options;
+  }
+
+  std::vector<float> deployed(const Model& model, const Batch& batch, std::int64_t length, AmpLevel level,
+                              bool search = false) {
+    DeployOptions options = quick_options();
     options.max_length = length;
     options.amp.level = level;
     options.kernels.exhaustive_search = search;
@@ -129,10 +136,8 @@ TEST_F(Deployment, PlansOfGrowingImagesShareTheMemoryOfTheLargest) {
   const auto model = make_resnet(testing::small_resnet(18, 32));
   const std::vector<float> expected = evaluated(*model, image_batch(32, 11));
   const std::unique_ptr<Task> task = testing::get_task(*model);
-  DeployOptions options;
-  options.batch_size = rows;
+  DeployOptions options = quick_options();
   options.image_size = {32, 32};
-  options.kernels.exhaustive_search = false;
   DeployedModel ready(*backend_, *model, *task, file_, options);
   const auto answer = [&](std::int64_t size) {
     return get_floats(ready.run(image_batch(size, 11)).at(tensor_names::logits));
@@ -153,9 +158,7 @@ TEST_F(Deployment, PartsOfABatchAnswerAsTheWhole) {
   const Batch batch = image_batch(32, 11);
   const std::vector<float> expected = evaluated(*model, batch);
   const std::unique_ptr<Task> task = testing::get_task(*model);
-  DeployOptions options;
-  options.batch_size = rows;
-  options.kernels.exhaustive_search = false;
+  DeployOptions options = quick_options();
   for (const std::int64_t at_once : {1, 2, 3}) {
     options.rows_at_once = at_once;
     DeployedModel ready(*backend_, *model, *task, file_, options);
@@ -166,10 +169,10 @@ TEST_F(Deployment, PartsOfABatchAnswerAsTheWhole) {
 
 TEST_F(Deployment, HowManyRowsAreComputedAtOnceIsTimedOnce) {
   const auto model = make_resnet(testing::small_resnet(18, 32));
-  const std::vector<float> expected = evaluated(*model, image_batch(32, 11));
+  evaluated(*model, image_batch(32, 11));
   const std::unique_ptr<Task> task = testing::get_task(*model);
-  DeployOptions options;
-  options.batch_size = rows;
+  DeployOptions options = quick_options();
+  options.kernels.exhaustive_search = true;
   const auto choose = [&] { return DeployedModel(*backend_, *model, *task, file_, options).rows_at_once(rows); };
   const std::int64_t chosen = choose();
   EXPECT_EQ(rows % chosen, 0);
@@ -189,9 +192,7 @@ TEST_F(Deployment, MergedConvolutionsAnswerAsInEvaluation) {
   const Batch batch = image_batch(size, 17);
   const std::vector<float> expected = evaluated(*model, batch, tensor_names::class_logits);
   const std::unique_ptr<Task> task = testing::get_task(*model);
-  DeployOptions options;
-  options.batch_size = rows;
-  options.kernels.exhaustive_search = false;
+  DeployOptions options = quick_options();
   options.readable = {"yolo_head.logits"};
   DeployedModel ready(*backend_, *model, *task, file_, options);
   ready.run(batch);
