@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace ptrain::testing {
 namespace winograd_test {
 
@@ -73,6 +75,41 @@ TEST(WinogradStorage, IsWidenedAndRoundedOnce) {
         check(std::make_shared<Conv2dGradWeight>(Conv2dGradWeightAttributes{p.conv, w.desc}), {x, dy},
               reference_conv2d_grad_weight(p.conv, x, dy, p.w));
       }
+    }
+  }
+}
+
+double rms(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+/// Transformed values are rounded to bf16: twice the error of a result that is rounded to bf16 alone.
+TEST(WinogradLowProducts, DifferByTwiceTheRoundingOfAResult) {
+  const std::string name = "native:winograd_2x2_bf16";
+  const AskedForKernel asked(name);
+  for (const Conv2dProblem& p : {Conv2dProblem{{2, 17, 18, 64}, {80, 3, 3, 64}, {.padding = 1}},
+                                 Conv2dProblem{{1, 5, 5, 32}, {272, 3, 3, 32}, {.padding = 1}},   // of nine tiles
+                                 Conv2dProblem{{3, 33, 34, 16}, {16, 3, 3, 16}, {.padding = 1}},  // a thread's own
+                                 Conv2dProblem{{2, 13, 18, 16}, {32, 3, 3, 16}, {.padding = 2, .dilation = 2}}}) {
+    for (const DType weights : {DType::bf16, DType::f32}) {
+      const HostTensor x = random_tensor(DType::bf16, p.x, 1), w = random_tensor(weights, p.w, 2, -0.5, 0.5);
+      const HostTensor dy = random_tensor(DType::bf16, p.y(), 3);
+      const std::vector<double> y = reference_conv2d(p.conv, x, w);
+      if (get_implementation(Conv2d(p.conv), {x.desc, w.desc}) != name) GTEST_SKIP() << "no products of bf16";
+      const auto check = [&](const OpPtr& op, std::vector<HostTensor> inputs, const std::vector<double>& expected) {
+        EXPECT_EQ(get_implementation(*op, {inputs[0].desc, inputs[1].desc}), name);
+        std::vector<double> result = run_op(op, inputs)[0].values;
+        for (std::size_t i = 0; i < result.size(); ++i) result[i] -= expected[i];
+        EXPECT_LT(rms(result), 0.005 * rms(expected)) << op->type();
+        EXPECT_GT(rms(result), 0.0005 * rms(expected)) << "not of bf16: " << op->type();
+      };
+      check(std::make_shared<Conv2d>(p.conv), {x, w}, y);
+      check(std::make_shared<Conv2dGradInput>(Conv2dGradInputAttributes{p.conv, p.x}), {dy, w},
+            reference_conv2d_grad_input(p.conv, dy, w, p.x));
+      check(std::make_shared<Conv2dGradWeight>(Conv2dGradWeightAttributes{p.conv, w.desc}), {x, dy},
+            reference_conv2d_grad_weight(p.conv, x, dy, p.w));
     }
   }
 }

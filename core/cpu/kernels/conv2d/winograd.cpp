@@ -6,24 +6,27 @@
 #include "core/base/parallel.h"
 #include "core/base/round_up.h"
 #include "core/cpu/derived_weights.h"
+#include "core/cpu/kernels/conv2d/winograd_products.h"
 #include "core/cpu/kernels/conv2d/winograd_tiles.h"
-#include "core/cpu/simd/small_gemm.h"
 #include "core/ops/math/activation_math.h"
 
 namespace ptrain::cpu {
 namespace {
 
-template <int m>
+template <int m, typename Products>
 class WinogradConvolution final : public Kernel {
   using Transforms = Winograd<m>;
+  using Value = typename Products::Value;
+  using Element = typename Products::Element;
   static constexpr int size = Transforms::size;
   static constexpr std::int64_t places = size * size;
   static constexpr std::int64_t chunk = 64;  // output channels at a time
-  static constexpr std::int64_t line = 16;   // floats per cache line: see data_plane
+  static constexpr std::int64_t value_bytes = sizeof(Value), sum_bytes = sizeof(float);
+  static constexpr std::int64_t line = 64;  // bytes of a cache line: see data_plane
   // Size of a task's tiles: a quarter of a second-level cache, leaving the rest to the filters.
-  static constexpr std::int64_t wanted_floats = std::int64_t{1} << 16;
-  static constexpr std::int64_t fewest_tiles = 24, row_step = 6;  // tiles per task: enough to amortise reading the
-                                                                  // filters
+  static constexpr std::int64_t wanted_bytes = std::int64_t{1} << 18;
+  // Tiles per task: enough to amortise reading the filters, in steps of the product's rows.
+  static constexpr std::int64_t fewest_tiles = 24, row_step = Products::depth == 1 ? 6 : 8;
   struct Form {
     FilterUse use;
     DType type;
@@ -42,9 +45,9 @@ class WinogradConvolution final : public Kernel {
         activation_(problem.activation),
         in_(problem.data.shape[3]),
         out_(problem.result.shape[3]),
-        filters_(problem.constant_weights, static_cast<std::size_t>(filter_floats()) * sizeof(float)) {
+        filters_(problem.constant_weights, static_cast<std::size_t>(places * in_ * out_) * sizeof(Value)) {
     const std::int64_t threads = thread_count();
-    const std::int64_t most = std::max(fewest_tiles, wanted_floats / (places * (in_ + chunk)));
+    const std::int64_t most = std::max(fewest_tiles, wanted_bytes / (places * (in_ * value_bytes + chunk * sum_bytes)));
     blocks_ = (tiles_.count() + most - 1) / most;
     if (blocks_ > 1) blocks_ = round_up(blocks_, threads);
     block_tiles_ = round_up((tiles_.count() + blocks_ - 1) / blocks_, row_step);
@@ -53,18 +56,19 @@ class WinogradConvolution final : public Kernel {
   }
 
   std::size_t workspace_bytes() const override {
-    return static_cast<std::size_t>(thread_count() * task_floats()) * sizeof(float) + filters_.workspace_bytes();
+    return static_cast<std::size_t>(thread_count() * task_bytes()) + filters_.workspace_bytes();
   }
-  KernelRecord record() const override { return {fmt::format("native:{}", Transforms::name)}; }
+  KernelRecord record() const override { return {fmt::format("native:{}{}", Transforms::name, Products::suffix)}; }
   void weights_changed(ConstantStore& kept) override { filters_.weights_changed(kept); }
 
   void run(const KernelArgs& args) override {
-    auto* workspace = static_cast<float*>(args.workspace);
-    const auto* filters = filters_.get<float>(args.inputs[1], Form{use_, weights_type_}, workspace,
-                                              [&](float* to) { transform_filters(args.inputs[1], to); });
-    float* scratch = workspace + filters_.workspace_bytes() / sizeof(float);
+    auto* workspace = static_cast<std::byte*>(args.workspace);
+    const auto* filters =
+        filters_.get<Element>(args.inputs[1], Form{use_, weights_type_}, reinterpret_cast<Element*>(workspace),
+                              [&](Element* to) { transform_filters(args.inputs[1], to); });
+    std::byte* scratch = workspace + filters_.workspace_bytes();
     parallel_for(blocks_ * splits_, 1, [&](std::int64_t first, std::int64_t last) {
-      float* data = scratch + omp_get_thread_num() * task_floats();
+      auto* data = reinterpret_cast<Value*>(scratch + omp_get_thread_num() * task_bytes());
       visit_floating(data_type_, [&](auto zero) {
         for (std::int64_t task = first; task < last; ++task) run_task<decltype(zero)>(args, filters, data, task);
       });
@@ -74,19 +78,19 @@ class WinogradConvolution final : public Kernel {
  private:
   std::int64_t chunks() const { return (out_ + chunk - 1) / chunk; }
   std::int64_t width(std::int64_t at) const { return std::min(chunk, out_ - at * chunk); }
-  std::int64_t filter_floats() const { return places * in_ * out_; }
-  /// Floats between the planes of two positions: of transformed data [tiles, in], and of sums [tiles, chunk]. An extra
+  std::int64_t depth() const { return in_ / Products::depth; }
+  /// Values between the planes of two positions: of transformed data [tiles, in], and of sums [tiles, chunk]. An extra
   /// line keeps planes out of each other's cache sets.
-  std::int64_t data_plane() const { return block_tiles_ * in_ + line; }
-  std::int64_t sums_plane() const { return block_tiles_ * chunk + line; }
-  std::int64_t task_floats() const { return places * (data_plane() + sums_plane()); }
+  std::int64_t data_plane() const { return block_tiles_ * in_ + line / value_bytes; }
+  std::int64_t sums_plane() const { return block_tiles_ * chunk + line / sum_bytes; }
+  std::int64_t task_bytes() const { return places * (data_plane() * value_bytes + sums_plane() * sum_bytes); }
 
-  /// Offset of the filters [in, width] of a chunk and position.
+  /// Offset of the filters [depth, width] of a chunk and position.
   std::int64_t filter_offset(std::int64_t at, std::int64_t place) const {
-    return (places * at * chunk + place * width(at)) * in_;
+    return (places * at * chunk + place * width(at)) * depth();
   }
 
-  void transform_filters(const void* w, float* filters) const {
+  void transform_filters(const void* w, Element* filters) const {
     visit_floating(weights_type_, [&](auto zero) {
       const auto* weights = static_cast<const decltype(zero)*>(w);
       parallel_for(out_ / lanes, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -103,49 +107,55 @@ class WinogradConvolution final : public Kernel {
     });
   }
 
-  void store_filter(const f32x16 (&taps)[3][3], float* filters, std::int64_t out, std::int64_t in) const {
-    f32x16 transformed[size][size];
-    transform_both_axes<3, size>(taps, transformed, [](const auto& g, auto& u) { Transforms::filter(g, u); });
+  /// Of consecutive input channels, which `load_taps` loads.
+  template <typename LoadTaps>
+  void store_filters(LoadTaps&& load_taps, Element* filters, std::int64_t out, std::int64_t in) const {
+    f32x16 transformed[Products::depth][size][size];
+    for (std::int64_t i = 0; i < Products::depth; ++i) {
+      f32x16 taps[3][3];
+      load_taps(in + i, taps);
+      transform_both_axes<3, size>(taps, transformed[i], [](const auto& g, auto& u) { Transforms::filter(g, u); });
+    }
     const std::int64_t at = out / chunk, across = width(at);
-    store_places(transformed, filters + filter_offset(at, 0) + in * across + out % chunk, across * in_);
+    store_places<size, Products>(
+        transformed, filters + filter_offset(at, 0) + in / Products::depth * across + out % chunk, across * depth());
   }
 
   /// Weights [out, 3, 3, in], in blocks of sixteen by sixteen channels.
   template <typename W>
-  void transform_square(const W* w, float* filters, std::int64_t out, std::int64_t in) const {
+  void transform_square(const W* w, Element* filters, std::int64_t out, std::int64_t in) const {
     f32x16 columns[9][lanes];  // by tap and input channel, output channels in lanes
     for (int tap = 0; tap < 9; ++tap) {
       for (int o = 0; o < lanes; ++o) columns[tap][o] = load16(w + ((out + o) * 9 + tap) * in_ + in);
       transpose(columns[tap]);
     }
-    for (int i = 0; i < lanes; ++i) {
-      f32x16 taps[3][3];
-      for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = columns[tap][i];
-      store_filter(taps, filters, out, in + i);
-    }
+    const auto load_taps = [&](std::int64_t i, f32x16(&taps)[3][3]) {
+      for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = columns[tap][i - in];
+    };
+    for (std::int64_t i = in; i < in + lanes; i += Products::depth) store_filters(load_taps, filters, out, i);
   }
 
   /// Weights [in, 3, 3, out] of the convolution whose data gradient this is.
   template <typename W>
-  void transform_rotated(const W* w, float* filters, std::int64_t out, std::int64_t in) const {
-    for (std::int64_t i = in; i < in + lanes; ++i) {
-      f32x16 taps[3][3];
+  void transform_rotated(const W* w, Element* filters, std::int64_t out, std::int64_t in) const {
+    const auto load_taps = [&](std::int64_t i, f32x16(&taps)[3][3]) {
       for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = load16(w + (i * 9 + 8 - tap) * out_ + out);
-      store_filter(taps, filters, out, i);
-    }
+    };
+    for (std::int64_t i = in; i < in + lanes; i += Products::depth) store_filters(load_taps, filters, out, i);
   }
 
   template <typename T>
-  void run_task(const KernelArgs& args, const float* filters, float* data, std::int64_t task) const {
+  void run_task(const KernelArgs& args, const Element* filters, Value* data, std::int64_t task) const {
     const std::int64_t block = task / splits_, split = task % splits_;
     const std::int64_t first = block * block_tiles_, count = std::min(block_tiles_, tiles_.count() - first);
-    float* sums = data + places * data_plane();
+    auto* sums = reinterpret_cast<float*>(data + places * data_plane());
     transform_data(static_cast<const T*>(args.inputs[0]), data, first, count);
     for (std::int64_t at = chunks() * split / splits_; at < chunks() * (split + 1) / splits_; ++at) {
       const std::int64_t across = width(at);
       for (std::int64_t place = 0; place < places; ++place) {
-        small_gemm(SmallGemm<float>{count, across, in_, data + place * data_plane(), in_, 1,
-                                    filters + filter_offset(at, place), across, sums + place * sums_plane(), across});
+        small_gemm(SmallGemm<Element>{count, across, depth(),
+                                      reinterpret_cast<const Element*>(data + place * data_plane()), depth(), 1,
+                                      filters + filter_offset(at, place), across, sums + place * sums_plane(), across});
       }
       visit_activation(activation_, [&](auto kind) {
         write_results<T, decltype(kind)::value>(args, sums, first, count, at * chunk, across);
@@ -154,7 +164,7 @@ class WinogradConvolution final : public Kernel {
   }
 
   template <typename T>
-  void transform_data(const T* x, float* data, std::int64_t first, std::int64_t count) const {
+  void transform_data(const T* x, Value* data, std::int64_t first, std::int64_t count) const {
     for (std::int64_t t = 0; t < count; ++t) {
       const WinogradTile tile(tiles_, first + t);
       const PixelSquare<size, T> square(x + tile.image * tiles_.data[1] * tiles_.data[2] * in_, tiles_.data,
@@ -228,8 +238,11 @@ class WinogradConvolution final : public Kernel {
 std::vector<std::unique_ptr<Kernel>> winograd_candidates(const WinogradProblem& problem) {
   std::vector<std::unique_ptr<Kernel>> candidates;
   if (is_for_winograd(problem.conv, problem.data, problem.weights, problem.result)) {
-    candidates.push_back(std::make_unique<WinogradConvolution<4>>(problem));
-    candidates.push_back(std::make_unique<WinogradConvolution<2>>(problem));
+    candidates.push_back(std::make_unique<WinogradConvolution<4, FloatProducts>>(problem));
+    candidates.push_back(std::make_unique<WinogradConvolution<2, FloatProducts>>(problem));
+    visit_low_products(problem.data.dtype, [&](auto products) {
+      candidates.push_back(std::make_unique<WinogradConvolution<2, decltype(products)>>(problem));
+    });
   }
   return candidates;
 }

@@ -1,6 +1,7 @@
 // 3x3 convolutions by Winograd's minimal algorithms: tiles of outputs are computed in a transformed space with 2.25
 // (2x2 tiles) or 4 times (4x4 tiles) fewer multiplications, as matrix products over the channels. All arithmetic is
-// fp32; bf16 and fp16 data is widened on reading, so that both pay off where the processor is slow in them, too.
+// fp32; bf16 and fp16 data is widened on reading, so that both pay off where the processor is slow in them, too. Tiles
+// of 2x2 may also multiply in bf16 (winograd_products.h).
 #pragma once
 
 #include "core/exec/kernel.h"
@@ -24,8 +25,8 @@ struct WinogradProblem {
   bool constant_weights = false;
 };
 
-/// One kernel per tile size; none unless it is a 3x3 convolution without stride and groups, with channels in multiples
-/// of 16, and dilated by at most a quarter of the image's sides.
+/// One kernel per tile size, and for bf16 data one that multiplies in bf16; none unless it is a 3x3 convolution without
+/// stride and groups, with channels in multiples of 16, and dilated by at most a quarter of the image's sides.
 std::vector<std::unique_ptr<Kernel>> winograd_candidates(const WinogradProblem& problem);
 
 /// The same for the weights' gradient: inputs x and dy, output dw [K,3,3,C].

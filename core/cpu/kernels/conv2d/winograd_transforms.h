@@ -119,10 +119,20 @@ PTRAIN_INLINE void transform_both_axes(const f32x16 (&in)[from][from], f32x16 (&
   for (int i = 0; i < to; ++i) one_axis(half[i], out[i]);
 }
 
-/// Writes each position of a transformed tile into its own plane; planes are `plane` floats apart.
-template <int size>
-PTRAIN_INLINE void store_places(const f32x16 (&tile)[size][size], float* to, std::int64_t plane) {
+/// Writes each position of a transformed tile into its own plane; planes are `plane` values apart.
+template <int size, typename Value>
+PTRAIN_INLINE void store_places(const f32x16 (&tile)[size][size], Value* to, std::int64_t plane) {
   for (int place = 0; place < size * size; ++place) store16(to + place * plane, tile[place / size][place % size]);
+}
+/// The same of as many tiles as make an element of products (winograd_products.h); planes are `plane` elements apart.
+template <int size, typename Products>
+PTRAIN_INLINE void store_places(const f32x16 (&tiles)[Products::depth][size][size], typename Products::Element* to,
+                                std::int64_t plane) {
+  for (int place = 0; place < size * size; ++place) {
+    f32x16 values[Products::depth];
+    for (int i = 0; i < Products::depth; ++i) values[i] = tiles[i][place / size][place % size];
+    Products::store(to + place * plane, values);
+  }
 }
 template <int size>
 PTRAIN_INLINE void load_places(const float* from, std::int64_t plane, f32x16 (&tile)[size][size]) {
