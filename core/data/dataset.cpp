@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace ptrain {
@@ -75,9 +76,12 @@ std::vector<TensorSpec> target_tensors(const DatasetInfo& data) {
   return specs;
 }
 
-std::uint64_t Dataset::fingerprint() const {
+std::uint64_t Dataset::fingerprint() const { return fingerprint_of(std::int64_t{1} << 22); }
+
+std::uint64_t Dataset::fingerprint_of(std::int64_t most_samples) const {
   std::uint64_t hash = fnv1a64(fmt::format("{}", fmt::join(info_.class_names, "\n")));
-  for (std::int64_t i = 0; i < size(); ++i) {
+  const std::int64_t apart = std::max<std::int64_t>(1, (size() + most_samples - 1) / most_samples);
+  for (std::int64_t i = 0; i < size(); i += apart) {
     const SampleOrigin from = origin(i);
     const std::string name = std::filesystem::path(from.file).filename().string();
     hash = fnv1a64(fmt::format("{} {} {} {} {} {} {}", label(i), name, from.line.value_or(0), from.record.value_or(0),

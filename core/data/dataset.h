@@ -184,12 +184,15 @@ class Dataset {
   /// The text of tokens that a model generated; none for data without texts to generate. Thread-safe.
   virtual std::optional<std::string> decode(std::span<const std::int32_t> /*ids*/) const { return std::nullopt; }
   /// Changes with names, order, labels, values and texts of the samples, but not with the pixels of images or the
-  /// folder that they are in.
+  /// folder that they are in. Of millions of samples, with those of one in so many.
   virtual std::uint64_t fingerprint() const;
   /// Notes for the user from opening the data, one line each.
   const std::vector<std::string>& notes() const { return notes_; }
 
  protected:
+  /// The fingerprint by at most so many samples, spread evenly.
+  std::uint64_t fingerprint_of(std::int64_t most_samples) const;
+
   DatasetInfo info_;
   std::vector<std::string> notes_;
 };

@@ -12,6 +12,8 @@ class SyntheticDataset : public Dataset {
 
   std::int64_t size() const override { return size_; }
   std::int32_t label(std::int64_t) const override { return 0; }
+  /// Of samples that all follow from a few numbers.
+  std::uint64_t fingerprint() const override { return fingerprint_of(std::int64_t{1} << 16); }
 
  protected:
   /// The random numbers of one sample; those of the splits do not overlap.

@@ -273,6 +273,17 @@ TEST(Synthetic, IsDeterministicAndItsSplitsDiffer) {
   EXPECT_EQ(load_image(*train, 7).label, 3);
 }
 
+TEST(Synthetic, TheFingerprintOfManySamplesIsOfSome) {
+  DataSettings settings{.source = "synthetic", .image_size = 16, .classes = 4};
+  const auto fingerprint = [&](std::int64_t samples, int classes) {
+    settings.synthetic_samples = samples, settings.classes = classes;
+    return open_dataset(settings, Split::train)->fingerprint();
+  };
+  EXPECT_EQ(fingerprint(10'000'000'000, 4), fingerprint(10'000'000'000, 4));  // all would take minutes
+  EXPECT_NE(fingerprint(10'000'000'000, 4), fingerprint(10'000'000'000, 5));
+  EXPECT_NE(fingerprint(400, 4), fingerprint(401, 4));
+}
+
 TEST(Synthetic, TextHasValidIdsAndShowsItsClass) {
   const DataSettings settings{.source = "synthetic", .synthetic_kind = DataKind::text, .max_length = 32, .classes = 3};
   const auto data = open_dataset(settings, Split::train);
