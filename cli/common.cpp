@@ -75,11 +75,13 @@ LoadedConfig ConfigOptions::load() const { return load_config(file(), catalogs()
 
 void print_notes(const LoadedConfig& loaded) {
   for (const std::string& note : loaded.notes) print_error_line("note: " + note);
-  const std::string& weights = loaded.config.model.weights;
-  std::error_code error;
-  if (weights.empty() || std::filesystem::exists(weights, error)) return;
-  print_error_line(
-      fmt::format("note: model.weights: {} does not exist; scripts/fetch_weights.sh fetches published ones", weights));
+  for (const auto& [key, file] :
+       {std::pair{"model.weights", loaded.config.model.weights}, {"data.vocab", loaded.config.data.vocab}}) {
+    std::error_code error;
+    if (file.empty() || std::filesystem::exists(file, error)) continue;
+    print_error_line(
+        fmt::format("note: {}: {} does not exist; scripts/fetch_weights.sh fetches published ones", key, file));
+  }
 }
 
 }  // namespace ptrain

@@ -52,6 +52,7 @@ bool is_one_of(const std::array<std::string_view, N>& all, const std::string& on
 void require_free_output(std::string_view option, const fs::path& out, const std::vector<fs::path>& inputs,
                          std::string_view kind, FolderInputs folders) {
   std::error_code error;
+  if (fs::is_directory(out, error)) fail_usage("{} {}: is a folder; expected a file", option, out.string());
   if (out.empty() || !fs::is_regular_file(out, error)) return;
   const auto refuse = [&](const std::string& why) {
     fail_usage("{} {}: {}, which would be overwritten; choose another place", option, out.string(), why);

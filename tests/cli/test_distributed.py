@@ -212,6 +212,11 @@ class Threads(RanksTest):
         self.assertEqual(self.on_ranks(2, "two", "-o", "train.steps=3", "-o", "eval.every_epochs=1").returncode, 0)
         self.assertEqual(self.report("two")["evaluation"]["eval_samples"], 80)
 
+    def test_more_threads_than_can_be_meant_are_refused(self):
+        refused = self.on_ranks(65536, "many", batch=65536)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertRegex(refused.stderr, r"error: command line: dist.ranks: expected at most \d+ as threads of one process")
+
     def test_a_thread_that_fails_ends_the_run(self):
         result = self.on_ranks(2, "out", "-o", "data.drop_last=false")
         self.assert_one_line_error(result, 2, "data.drop_last")

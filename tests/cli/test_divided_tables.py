@@ -212,6 +212,8 @@ class Growing(TablesTest):
             refused = run("validate", self.config, *GROWING, "-o", "dist.ranks=2", "-o", option)
             self.assertEqual(refused.returncode, 2)
             self.assertIn(message, refused.stderr)
+        accepted = run("validate", self.config, *GROWING, "-o", "dist.ranks=2", "-o", "output.whole_checkpoint_every=4")
+        self.assertNotIn("whole_checkpoint_every", accepted.stderr)
 
 
 class Killed(TablesTest):

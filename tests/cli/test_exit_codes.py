@@ -220,6 +220,20 @@ class ExitCodes(ProgramTest):
         result = self.train("out", "-o", "train.steps=6", "-o", "model.vocab_size=300", "--resume", "auto")
         self.assert_one_line_error(result, 1, "vocab=200", "vocab=300")
 
+    def test_checkpoints_of_which_none_can_be_read_stay(self):
+        self.assertEqual(self.train("out", "-o", "train.steps=3").returncode, 0)
+        checkpoint = self.folder / "out/ckpt-3.safetensors"
+        checkpoint.write_bytes(checkpoint.read_bytes()[:-1])
+        result = self.train("out", "-o", "train.steps=6", "--resume", "auto")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("no checkpoint is left to go on from; --fresh", result.stderr)
+        self.assertTrue(checkpoint.exists())
+        self.assertEqual(self.train("out", "-o", "train.steps=6", "--fresh").returncode, 0)
+
+    def test_a_report_in_place_of_a_folder_is_refused_at_once(self):
+        result = self.train("out", "--report", self.folder)
+        self.assert_one_line_error(result, 2, "output.report", "is a folder")
+
     def test_a_signal_leaves_report_and_checkpoint(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             with self.subTest(number.name):

@@ -22,6 +22,8 @@ namespace {
 // ended.
 constexpr double detection_share = 0.7;
 constexpr double grace_share = 0.2;
+// Ranks as threads, beyond which a mistake is likelier than patience.
+constexpr int most_per_core = 64;
 
 /// For a rank that cannot be reached any more: ends without destructors and without waiting.
 [[noreturn]] void end_process(const std::string& message) {
@@ -91,6 +93,12 @@ std::exception_ptr find_original_error(const std::vector<std::exception_ptr>& fa
 
 void run_as_threads(const LoadedConfig& loaded, const RankWork& work) {
   const auto ranks = static_cast<int>(loaded.config.dist.ranks);
+  if (const int most = most_per_core * machine_cores(); ranks > most) {
+    fail_usage(
+        "{}: dist.ranks: expected at most {} as threads of one process, {} for each core, got {}; mpirun or srun "
+        "starts processes on several machines",
+        loaded.origins.at("dist.ranks"), most, most_per_core, ranks);
+  }
   auto transports = make_thread_transports(ranks, detection_seconds(loaded.config.dist));
   const std::vector<int> cores = usable_cores();
   const int threads = std::max(1, threads_of_all(loaded.config.threads) / ranks);

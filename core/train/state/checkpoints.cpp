@@ -117,7 +117,10 @@ void Checkpoints::require_same_optimizer(const CheckpointInfo& info, const std::
 StartingPoint Checkpoints::restore(Variables& variables, TrainObserver& observer) const {
   const auto [checkpoint, warnings] = checkpoint_to_resume(config_.resume, config_.output.dir);
   for (const std::string& warning : warnings) observer.on_note(warning);
-  if (!checkpoint && !warnings.empty()) observer.on_note("no checkpoint is left to go on from: training starts anew");
+  if (!checkpoint && !warnings.empty()) {
+    fail("{}: no checkpoint is left to go on from; --fresh without --resume deletes them and trains from the start",
+         config_.output.dir);
+  }
   if (!checkpoint) return {};
   const CheckpointInfo& info = checkpoint->info();
   require_same_optimizer(info, checkpoint->path());

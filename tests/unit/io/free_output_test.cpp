@@ -37,6 +37,7 @@ TEST_F(FreeOutput, IsNoInputByWhateverPath) {
     EXPECT_NE(refusal(folder_ / name, {table}).find("is an input of this command"), std::string::npos) << name;
   }
   EXPECT_EQ(refusal(folder_ / "new.csv", {table}), "");
+  EXPECT_NE(refusal(folder_.path()).find("is a folder; expected a file"), std::string::npos);
   EXPECT_EQ(refusal(folder_ / "table.csv"), "");
   EXPECT_EQ(refusal("/dev/stdout", {table}), "");
   EXPECT_EQ(refusal("", {table}), "");
