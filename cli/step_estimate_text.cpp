@@ -124,7 +124,9 @@ json predict_on(const Config& config, const Workload& workload, const std::strin
                                            one.at("ranks").get<int>(), sheet->power_limit_watts));
     }
   }
-  return {{"device", device},
+  return {{"device", sheet->model},
+          {"is_sxm", sheet->nvlink_links.has_value()},
+          {"slower_devices", sheet->slower},
           {"model", workload.model->signature()},
           {"batch_size", config.data.batch_size},
           {"step", write_figures(step.cost, step.seconds)},
@@ -170,6 +172,11 @@ std::string prediction_table(const json& prediction) {
       text += fmt::format(", {:.3g} kWh at {:.0f} W each", one["kilowatt_hours"].get<double>(), watts.get<double>());
     }
     text += "\n";
+  }
+  if (const json& slower = prediction["slower_devices"]; !slower.empty()) {
+    text += fmt::format("note        {}{} is the fastest of that name; others: {}\n",
+                        prediction["device"].get<std::string>(), prediction["is_sxm"].get<bool>() ? " (SXM)" : "",
+                        fmt::join(slower.get<std::vector<std::string>>(), ", "));
   }
   return text;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
+#include <utility>
 
 namespace ptrain {
 namespace {
@@ -64,19 +66,26 @@ bool has_words(std::string_view name, std::string_view model) {
   }
 }
 
-/// The row of a GPU's full name or, of those whose name begins with a short one ("h100"), that of the highest rates.
-const Row* find_row(std::string_view gpu_name) {
-  for (const Row& row : known_gpus) {
-    if (has_words(gpu_name, row.model)) return &row;
-  }
-  const Row* fastest = nullptr;
+/// The rows whose model begins with a user's short name ("h100"), the fastest first.
+std::vector<const Row*> rows_called(std::string_view short_name) {
+  std::vector<const Row*> rows;
   for (const Row& row : known_gpus) {
     const std::string_view model = row.model;
-    const bool is_short = !gpu_name.empty() && gpu_name.size() < model.size() &&
-                          has_words(model.substr(0, gpu_name.size() + 1), gpu_name);
-    if (is_short && (fastest == nullptr || row.low > fastest->low)) fastest = &row;
+    const bool is_called = !short_name.empty() && short_name.size() <= model.size() &&
+                           has_words(model.substr(0, short_name.size() + 1), short_name);
+    if (is_called) rows.push_back(&row);
   }
-  return fastest;
+  std::ranges::stable_sort(rows, std::greater(), [](const Row* row) { return std::pair(row->low, row->bandwidth); });
+  return rows;
+}
+
+/// Those of a short name or the one of a full name.
+std::vector<const Row*> find_rows(std::string_view gpu_name) {
+  if (std::vector<const Row*> rows = rows_called(gpu_name); !rows.empty()) return rows;
+  for (const Row& row : known_gpus) {
+    if (has_words(gpu_name, row.model)) return {&row};
+  }
+  return {};
 }
 
 }  // namespace
@@ -87,9 +96,14 @@ std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name) {
     if (has_words(gpu_name, other)) return std::nullopt;
   }
   const auto known = [](double value) { return value > 0 ? std::optional(value) : std::nullopt; };
-  const Row* const row = find_row(gpu_name);
-  if (row == nullptr) return std::nullopt;
-  return GpuDataSheet{{row->fp8 * tera, row->low * tera, row->tf32 * tera, row->fp32 * tera, row->bandwidth * tera},
+  const std::vector<const Row*> rows = find_rows(gpu_name);
+  if (rows.empty()) return std::nullopt;
+  const Row* const row = rows.front();
+  std::vector<std::string_view> slower;
+  for (std::size_t i = 1; i < rows.size(); ++i) slower.push_back(rows[i]->model);
+  return GpuDataSheet{row->model,
+                      std::move(slower),
+                      {row->fp8 * tera, row->low * tera, row->tf32 * tera, row->fp32 * tera, row->bandwidth * tera},
                       row->bf16,
                       known(row->memory),
                       known(row->watts),

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ptrain {
 
@@ -26,6 +27,8 @@ struct GpuRates {
 
 /// Fields that differ among GPUs of that name, or do not apply, are absent.
 struct GpuDataSheet {
+  std::string_view model;                // as in datasheet_models()
+  std::vector<std::string_view> slower;  // others that the same short name fits
   GpuRates rates;
   bool has_bf16 = true;
   std::optional<double> memory_gb;  // 1e9 bytes
@@ -35,8 +38,8 @@ struct GpuDataSheet {
 };
 
 /// The data sheet of the GPU that CUDA calls `gpu_name` ("NVIDIA H200") or a user does ("h200"); of a name that several
-/// begin with ("h100"), that of the fastest. Absent for a GPU
-/// outside the table (data-centre GPUs from Volta on) and for a MIG partition. Source: NVIDIA's data sheets.
+/// begin with ("h100"), that of the fastest. Absent for a GPU outside the table (data-centre GPUs from Volta on) and
+/// for a MIG partition. Source: NVIDIA's data sheets.
 std::optional<GpuDataSheet> find_datasheet(std::string_view gpu_name);
 
 /// Its GpuDataSheet::rates.

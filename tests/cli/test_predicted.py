@@ -39,6 +39,14 @@ class Predicted(ProgramTest):
                     rest = op["bytes"] - op["nodes"] * (values + masks * mask)
                     self.assertTrue(0 < rest < 0.02 * op["bytes"], (op, rest))  # lengths and lse
 
+    def test_a_short_name_says_which_gpu_it_means(self):
+        for asked, device in (("h100", "H100 80GB HBM3"), ("a100", "A100-SXM4-80GB"), ("h100 pcie", "H100 PCIe")):
+            self.assertEqual(self.estimate("--device", asked)["device"], device)
+        text = run("estimate", self.config, "--device", "h100").stdout
+        self.assertIn("on H100 80GB HBM3, batch", text)
+        self.assertIn("H100 80GB HBM3 (SXM) is the fastest of that name; others: H100 NVL, H100 PCIe", text)
+        self.assertNotIn("note", run("estimate", self.config, "--device", "l4").stdout)
+
     def test_a_slower_gpu_takes_longer(self):
         steps = [self.estimate("--device", device, "-o", "data.batch_size=512", "-o", "data.synthetic_samples=1024")["step"]
                  for device in ("h200", "a100", "l4")]

@@ -31,8 +31,12 @@ TEST(GpuDatasheet, SaysNothingOfUnknownGpusAndOfParts) {
 TEST(GpuDatasheet, KnowsAModelAsUsersWriteIt) {
   EXPECT_DOUBLE_EQ(datasheet_rates("h200")->bandwidth, 4.8e12);
   EXPECT_DOUBLE_EQ(datasheet_rates("NVIDIA A100-SXM4-80GB")->bandwidth, 2.039e12);
-  EXPECT_DOUBLE_EQ(datasheet_rates("a100")->bandwidth, 1.555e12);
-  EXPECT_DOUBLE_EQ(datasheet_rates("h100")->bandwidth, 3.35e12) << "the fastest of three";
+  EXPECT_DOUBLE_EQ(datasheet_rates("NVIDIA A100-SXM-64GB")->bandwidth, 1.555e12);
+  EXPECT_EQ(find_datasheet("a100")->model, "A100-SXM4-80GB") << "the fastest of five";
+  EXPECT_EQ(find_datasheet("h200")->model, "H200");
+  const auto h100 = find_datasheet("h100");
+  EXPECT_EQ(h100->model, "H100 80GB HBM3");
+  EXPECT_EQ(h100->slower, (std::vector<std::string_view>{"H100 NVL", "H100 PCIe"}));
   EXPECT_FALSE(datasheet_rates("h20"));
   EXPECT_FALSE(datasheet_rates("h"));
 }
