@@ -15,8 +15,18 @@ namespace {
 
 constexpr std::int64_t fewest_logits = (std::int64_t{16} << 20) / static_cast<std::int64_t>(sizeof(float));
 
+/// Whether chunks take less memory: the other rows' logits and, where sums of the weights' gradient stand beside it,
+/// the logits' gradients, against those sums.
+bool save_memory(const Graph& graph, const Node& layer, std::int64_t rows, const SumsApart& sums_apart) {
+  const Value& weights = graph.value(layer.inputs[Linear::w]);
+  if (!sums_apart || weights.storage != Storage::parameter || !sums_apart(weights.name)) return true;
+  constexpr std::int64_t logit = sizeof(float), gradient = 2, sum = sizeof(float);
+  return (rows - choose_chunk_rows(rows)) * (logit + gradient) > weights.desc.shape[-1] * sum;
+}
+
 /// The layer whose logits the loss of plain labels reads alone, if they are worth chunks; else null.
-const Node* find_output_layer(const Graph& graph, const std::vector<int>& readers, const Node& loss) {
+const Node* find_output_layer(const Graph& graph, const std::vector<int>& readers, const Node& loss,
+                              const SumsApart& sums_apart) {
   if (loss.op->type() != "softmax_cross_entropy" || loss.inputs.size() != SoftmaxCrossEntropy::mixup_labels)
     return nullptr;
   if (readers[static_cast<std::size_t>(loss.outputs[1])] != 0) return nullptr;
@@ -26,7 +36,8 @@ const Node* find_output_layer(const Graph& graph, const std::vector<int>& reader
   if (static_cast<const Linear&>(*layer->op).attrs().activation != Activation::none) return nullptr;
   const TensorDesc& desc = graph.desc(logits);
   const std::int64_t rows = desc.count() / desc.shape[-1];
-  return desc.count() >= fewest_logits && choose_chunk_rows(rows) < rows ? layer : nullptr;
+  const bool is_large = desc.count() >= fewest_logits && choose_chunk_rows(rows) < rows;
+  return is_large && save_memory(graph, *layer, rows, sums_apart) ? layer : nullptr;
 }
 
 /// By node: whether it depends on `value`.
@@ -55,12 +66,12 @@ const Node* find_joinable_gradient(const Graph& graph, const Node& loss, const s
 
 }  // namespace
 
-Graph fuse_output_layer(const Graph& graph) {
+Graph fuse_output_layer(const Graph& graph, const SumsApart& sums_apart) {
   const std::vector<int> readers = count_readers(graph);
   std::map<const Node*, const Node*> layers;  // by their loss
   std::set<const Node*> fused;
   for (const Node& node : graph.nodes()) {
-    if (const Node* layer = find_output_layer(graph, readers, node)) fused.insert(layers[&node] = layer);
+    if (const Node* layer = find_output_layer(graph, readers, node, sums_apart)) fused.insert(layers[&node] = layer);
   }
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes()) {

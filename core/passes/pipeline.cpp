@@ -56,15 +56,8 @@ FusionPolicy choose_convolution_fusion(const PipelineOptions& options) {
   return nullptr;
 }
 
-/// The loss times the batch's weight.
-ValueId add_weight(Graph& graph, ValueId loss) {
-  const ValueId weight = graph.add_input(loss_weight, {DType::f32, Shape{}});
-  return graph.add("loss.weighted", std::make_shared<Binary>(BinaryFunction::mul), {loss, weight});
-}
-
-}  // namespace
-
-PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options) {
+/// The graph of a forward pass: fused and cast.
+PipelineResult build_forward_graph(const Graph& forward, const PipelineOptions& options, const SumsApart& sums_apart) {
   check("model", forward, options);
   Graph fused = forward;
   if (options.block_weights) {
@@ -74,11 +67,23 @@ PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions
   if (options.fusion != Fusion::off) fused = fuse(fused);
   check("fuse", fused, options);
   if (options.fusion != Fusion::off) {
-    fused = fuse_output_layer(fused);
+    fused = fuse_output_layer(fused, sums_apart);
     check("fuse_output_layer", fused, options);
   }
   AmpResult amp = lower_precision(fused, options);
   return {std::move(amp.graph), amp.summary};
+}
+
+/// The loss times the batch's weight.
+ValueId add_weight(Graph& graph, ValueId loss) {
+  const ValueId weight = graph.add_input(loss_weight, {DType::f32, Shape{}});
+  return graph.add("loss.weighted", std::make_shared<Binary>(BinaryFunction::mul), {loss, weight});
+}
+
+}  // namespace
+
+PipelineResult build_inference_graph(const Graph& forward, const PipelineOptions& options) {
+  return build_forward_graph(forward, options, {});
 }
 
 PipelineResult build_evaluation_graph(const Graph& forward, const PipelineOptions& options) {
@@ -127,7 +132,10 @@ DeployedGraph build_deployed_graph(const Graph& forward, const std::vector<std::
 PipelineResult build_training_graph(const Graph& forward, const PipelineOptions& options) {
   check_groups(options.groups, forward);
   const bool sync = options.distribution && options.distribution->sync_batch_norm;
-  PipelineResult result = build_inference_graph(sync ? synchronize_batch_norm(forward) : forward, options);
+  const auto trains = [&](std::string_view parameter) { return is_trainable(options.groups, parameter); };
+  SumsApart sums_apart;
+  if (options.amp.level != AmpLevel::O0) sums_apart = trains;
+  PipelineResult result = build_forward_graph(sync ? synchronize_batch_norm(forward) : forward, options, sums_apart);
 
   const ValueId scale = options.loss_scaling
                             ? result.graph.add_state(loss_scale_state, {DType::f32, Shape{LossScaleState::size}})
@@ -139,7 +147,6 @@ PipelineResult build_training_graph(const Graph& forward, const PipelineOptions&
   const int added_up = options.accumulate_steps * (reproducible ? options.distribution->world_size : 1);
   const auto seed_op = std::make_shared<LossGradient>(1.0f / static_cast<float>(added_up));
   const ValueId seed = result.graph.add("loss.grad", seed_op, {scale}, Pass::backward);
-  const auto trains = [&](std::string_view parameter) { return is_trainable(options.groups, parameter); };
   Differentiated differentiated = differentiate(std::move(result.graph), {{loss, seed}}, trains);
   check("autodiff", differentiated.graph, options);
   if (options.fusion != Fusion::off) {

@@ -14,12 +14,12 @@ namespace {
 
 using namespace testing;
 
-/// The output layer of `classes` logits for 512 rows of 8 channels, and its loss.
-Graph layer_with_loss(std::int64_t classes, bool reads_logits = false) {
+/// The output layer of `classes` logits for 512 rows of `channels`, and its loss.
+Graph layer_with_loss(std::int64_t classes, bool reads_logits = false, std::int64_t channels = 8) {
   constexpr std::int64_t rows = 512;
   Graph graph;
-  const ValueId x = graph.add_parameter("x", Shape{rows, 8});
-  const ValueId w = graph.add_parameter("w", Shape{classes, 8});
+  const ValueId x = graph.add_parameter("x", Shape{rows, channels});
+  const ValueId w = graph.add_parameter("w", Shape{classes, channels});
   const ValueId labels = graph.add_input("labels", {DType::i32, Shape{rows}});
   const ValueId logits = graph.add("head", std::make_shared<Linear>(), {x, w});
   if (reads_logits) graph.set_output("logits", logits);
@@ -43,6 +43,17 @@ TEST(FuseOutputLayer, LeavesSmallLogitsAndThoseThatAreReadAlone) {
   for (const Graph& graph : {layer_with_loss(many_classes - 1), layer_with_loss(many_classes, true)}) {
     EXPECT_EQ(node_types(fuse_output_layer(graph)), node_types(graph));
   }
+}
+
+TEST(FuseOutputLayer, LeavesLogitsThatTakeLessMemoryThanSumsOfGradients) {
+  const auto fuses = [](std::int64_t channels, const SumsApart& sums_apart) {
+    const Graph fused = fuse_output_layer(layer_with_loss(many_classes, false, channels), sums_apart);
+    return node_types(fused)["linear_cross_entropy"] == 1;
+  };
+  const auto are_apart = [](std::string_view parameter) { return parameter == "w"; };
+  EXPECT_TRUE(fuses(576, {}));
+  EXPECT_TRUE(fuses(383, are_apart));
+  EXPECT_FALSE(fuses(384, are_apart)) << "256 rows of 6 bytes a class, against sums of 4 a channel";
 }
 
 Differentiated differentiate_loss(Graph graph, ValueId loss, ValueId seed) {
