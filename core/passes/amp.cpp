@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -17,6 +18,7 @@ class AmpRewriter {
 
   AmpResult run() {
     find_read_otherwise();
+    find_absent();
     for (const Node& node : graph_.nodes()) emit(node);
     return {rewriter_.finish(), summary_};
   }
@@ -27,6 +29,16 @@ class AmpRewriter {
     if (list.contains(std::string(type))) return true;
     return (type == "dropout_add_layer_norm" && list.contains("layer_norm")) ||
            (type == "linear_cross_entropy" && list.contains("linear"));
+  }
+
+  void find_absent() {
+    for (const std::set<std::string>* list : {&options_.custom_white, &options_.custom_black}) {
+      for (const std::string& name : *list) {
+        const bool found =
+            std::ranges::any_of(graph_.nodes(), [&](const Node& node) { return listed({name}, node.op->type()); });
+        if (!found) summary_.absent.push_back(name);
+      }
+    }
   }
 
   AmpClass classify(const Node& node) const {

@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace ptrain {
 
@@ -26,6 +28,7 @@ struct AmpSummary {
   int casts = 0;
   int low_nodes = 0;  // nodes that compute in the low precision
   int fp32_nodes = 0;
+  std::vector<std::string> absent = {};  // names of custom_white and custom_black that no node has
 };
 
 struct AmpResult {

@@ -4,6 +4,7 @@
 #include "core/base/errors.h"
 #include "core/base/signals.h"
 #include "core/config/config_enums.h"
+#include "core/config/text.h"
 #include "core/io/atomic_file.h"
 #include "core/io/replace_folder.h"
 #include "core/io/run_files.h"
@@ -64,6 +65,12 @@ void Trainer::compile(OutputUse use) {
     note_few_checkpoints();
   }
   plans_.compile(training_data_, evaluation_data_);
+  if (const std::vector<std::string>& absent = plans_.figures().amp.absent; !absent.empty()) {
+    observer_.on_note(fmt::format(
+        "amp.custom_white_list, amp.custom_black_list: {} {} no op of this network once ops are fused; output.per_op "
+        "lists its ops",
+        join_words(absent, "and"), absent.size() == 1 ? "names" : "name"));
+  }
   flush_notes();
 }
 

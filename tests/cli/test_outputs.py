@@ -114,6 +114,13 @@ class Runs(ProgramTest):
             self.assert_one_line_error(run("validate", self.config, "-o", listed), 2, listed.split("=")[0], "twice")
         self.assertEqual(run("validate", self.config, "-o", "output.events=[tensorboard,visualdl]").returncode, 0)
 
+    def test_a_listed_op_that_the_network_has_not_is_noted(self):
+        keys = ("-o", "train.steps=1", "-o", "amp.level=O1", "-o")
+        noted = self.train("own", *keys, "amp.custom_black_list=[softmx]")
+        self.assertIn("softmx names no op of this network", noted.stdout + noted.stderr)
+        silent = self.train("own", *keys, "amp.custom_black_list=[linear]", "--fresh")
+        self.assertNotIn("no op of this network", silent.stdout + silent.stderr)
+
 
 class Pictures(TrainedModels, ProgramTest):
     def test_inputs_are_not_painted_on(self):

@@ -202,6 +202,13 @@ TEST(Amp, CustomWhiteListOfTheGlueRecipeLowersNormsFusedOrNot) {
   EXPECT_EQ(unfused["gelu"], only(DType::bf16));
 }
 
+TEST(Amp, NamesOfListsThatNoNodeHasAreFound) {
+  AmpOptions options = amp_options(AmpLevel::O1);
+  options.custom_white = {"gelu", "layer_nrom"};
+  options.custom_black = {"linear"};
+  EXPECT_EQ(apply_amp(bert_graph(), options).summary.absent, std::vector<std::string>{"layer_nrom"});
+}
+
 TEST(Amp, CountsNodesByPrecision) {
   const AmpResult result = apply_amp(fuse(resnet_graph(18)), amp_options(AmpLevel::O1));
   EXPECT_EQ(result.summary.low_nodes, 20 + 1 + 1) << "convolutions, pooling, classifier";
