@@ -22,7 +22,6 @@ class WinogradConvolution final : public Kernel {
   static constexpr std::int64_t places = size * size;
   static constexpr std::int64_t chunk = 64;  // output channels at a time
   static constexpr std::int64_t value_bytes = sizeof(Value), sum_bytes = sizeof(float);
-  static constexpr std::int64_t line = 64;  // bytes of a cache line: see data_plane
   // Size of a task's tiles: a quarter of a second-level cache, leaving the rest to the filters.
   static constexpr std::int64_t wanted_bytes = std::int64_t{1} << 18;
   // Tiles per task: enough to amortise reading the filters, in steps of the product's rows.
@@ -79,10 +78,8 @@ class WinogradConvolution final : public Kernel {
   std::int64_t chunks() const { return (out_ + chunk - 1) / chunk; }
   std::int64_t width(std::int64_t at) const { return std::min(chunk, out_ - at * chunk); }
   std::int64_t depth() const { return in_ / Products::depth; }
-  /// Values between the planes of two positions: of transformed data [tiles, in], and of sums [tiles, chunk]. An extra
-  /// line keeps planes out of each other's cache sets.
-  std::int64_t data_plane() const { return block_tiles_ * in_ + line / value_bytes; }
-  std::int64_t sums_plane() const { return block_tiles_ * chunk + line / sum_bytes; }
+  std::int64_t data_plane() const { return plane_distance<Value>(block_tiles_ * in_); }    // [tiles, in]
+  std::int64_t sums_plane() const { return plane_distance<float>(block_tiles_ * chunk); }  // [tiles, chunk]
   std::int64_t task_bytes() const { return places * (data_plane() * value_bytes + sums_plane() * sum_bytes); }
 
   /// Offset of the filters [depth, width] of a chunk and position.

@@ -58,11 +58,7 @@ class WinogradGradWeight final : public Kernel {
  private:
   static std::int64_t elements_of(std::int64_t tiles) { return ceil_divided(tiles, Products::depth); }
   std::int64_t set_elements() const { return elements_of(set_tiles_); }
-  /// Elements between two positions' tiles of so many channels. An extra line keeps them out of each other's cache
-  /// sets.
-  std::int64_t plane(std::int64_t channels) const {
-    return set_elements() * channels + static_cast<std::int64_t>(64 / sizeof(Element));
-  }
+  std::int64_t plane(std::int64_t channels) const { return plane_distance<Element>(set_elements() * channels); }
   std::int64_t sum_floats() const { return places * k_ * c_; }
   std::int64_t divide_tiles() const {
     const std::int64_t threads = thread_count();

@@ -25,6 +25,13 @@ inline std::int64_t ceil_divided(std::int64_t count, std::int64_t divisor) {
   return count <= 0 ? 0 : (count + divisor - 1) / divisor;
 }
 
+/// Elements from one position's plane of so many to the next: a cache line more, which keeps planes that are a power of
+/// two apart out of each other's cache sets.
+template <typename Element>
+std::int64_t plane_distance(std::int64_t elements) {
+  return elements + static_cast<std::int64_t>(64 / sizeof(Element));
+}
+
 /// Tiles of m x m results over images, in rows; those at the lower and right border may overhang. The results of a
 /// dilated convolution are dilation^2 grids of pixels that far apart, each of which has its own tiles: on a grid the
 /// convolution is not dilated.
