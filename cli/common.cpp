@@ -79,8 +79,9 @@ void print_notes(const LoadedConfig& loaded) {
        {std::pair{"model.weights", loaded.config.model.weights}, {"data.vocab", loaded.config.data.vocab}}) {
     std::error_code error;
     if (file.empty() || std::filesystem::exists(file, error)) continue;
-    print_error_line(
-        fmt::format("note: {}: {} does not exist; scripts/fetch_weights.sh fetches published ones", key, file));
+    const bool is_fetched = key == std::string_view("model.weights") || file.starts_with("weights/");
+    print_error_line(fmt::format("note: {}: {} does not exist{}", key, file,
+                                 is_fetched ? "; scripts/fetch_weights.sh fetches published ones" : ""));
   }
 }
 

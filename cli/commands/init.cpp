@@ -126,7 +126,7 @@ void init(const InitOptions& options) {
         "weights/; name the file in model.weights\n",
         counted(counts.samples, "image"), choose_image_model(counts));
   }
-  fmt::print("{}: {} of {} classes\n", options.data, counted(counts.samples, "sample"), counts.classes);
+  fmt::print("{}: {} of {} classes\n", options.data, counted(counts.samples, "training sample"), counts.classes);
   fmt::print("{}: review it, then: ptrain run {}\n", out.string(), out.string());
 }
 

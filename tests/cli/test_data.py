@@ -261,7 +261,7 @@ class Clips(ProgramTest):
         out = self.folder / "mine.yaml"
         written = run("init", self.clips, "--out", out)
         self.assertEqual(written.returncode, 0, written.stderr)
-        self.assertIn("12 samples of 2 classes", written.stdout)
+        self.assertIn("12 training samples of 2 classes", written.stdout)
         self.assertEqual(run("validate", out).returncode, 0)
         for line in ("model: {name: tsn_resnet50}", "  source: clip_folder", "  image_size: 16", "  batch_size: 2"):
             self.assertIn(line, out.read_text())

@@ -28,7 +28,7 @@ class Init(ProgramTest):
                 path.write_bytes(png(picture(colour, i)))
         result = self.init("photos/")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("33 samples of 3 classes", result.stdout)
+        self.assertIn("33 training samples of 3 classes", result.stdout)
         report = self.run_config("photos")
         self.assertEqual((report["model"]["name"], report["config"]["data"]["image_size"], report["evaluation"]["eval_samples"]),
                          ("resnet18", 16, 3))
@@ -45,7 +45,7 @@ class Init(ProgramTest):
         (self.folder / "photos/blue/broken.png").write_bytes(b"no image")
         result = self.init("photos/")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("34 samples of 3 classes", result.stdout)
+        self.assertIn("34 training samples of 3 classes", result.stdout)
         report = self.run_config("photos", "data.batch_size=4")
         self.assertEqual((report["config"]["data"]["max_bad_share"], report["evaluation"]["eval_samples"]), (0.1, 3))
         (self.folder / "photos/masks").mkdir()  # of segmentation: pictures of all classes in one folder
@@ -74,7 +74,7 @@ class Init(ProgramTest):
         self.assertFalse((self.folder / "reviews.yaml").exists())
         result = self.init("reviews.csv", "--text", "comment", "--label", "verdict")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("60 samples of 2 classes", result.stdout)
+        self.assertIn("60 training samples of 2 classes", result.stdout)
         (self.folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
         report = self.run_config("reviews", "model.weights=", "model.size=tiny", "data.vocab=vocab.txt", "data.max_length=12",
                                  "data.batch_size=4")

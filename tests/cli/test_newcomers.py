@@ -62,7 +62,7 @@ class Newcomers(ProgramTest):
             for i in range(45):
                 (folder / f"{i}.png").write_bytes(png(shape(kind, i)))
         (self.folder / "photos/disc/broken.png").write_bytes(b"\x89PNG cut off")
-        self.assertIn("121 samples of 3 classes", self.type("init photos/"))
+        self.assertIn("121 training samples of 3 classes", self.type("init photos/"))
         short = ["train.epochs=8"]
         self.type("validate photos.yaml", *short)
         self.type("run photos.yaml --progress none", *short)
@@ -85,7 +85,7 @@ class Newcomers(ProgramTest):
             for i in range(240):
                 first, second = (draw.choice((GOOD, BAD)) for _ in range(2))
                 rows.writerow([f"the film is {draw.choice(first)}", f"a story is {draw.choice(second)}", ["no", "yes"][first is second]])
-        self.assertIn("240 samples of 2 classes", self.type("init pairs.csv --text question --second reply --label agree"))
+        self.assertIn("240 training samples of 2 classes", self.type("init pairs.csv --text question --second reply --label agree"))
         (self.folder / "vocab.txt").write_text("\n".join(WORDS) + "\n")
         edits = ["model.weights=", "data.vocab=vocab.txt", "model.size=tiny"]  # no network in this test
         self.type("run pairs.yaml --progress none", *edits)
