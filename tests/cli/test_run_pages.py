@@ -181,8 +181,10 @@ class RunPages(ProgramTest):
     def test_a_sweep_and_its_runs(self):
         """Their pages lead to each other, as files and as they are served."""
         sweep = self.folder / "runs/sweep"
-        result = run("bench", self.config, "--axis", "amp.level=O0,O1", "--repeats", "2", "--out", sweep, "-o",
-                     "train.steps=20")
+        suite = self.folder / "suite.yaml"
+        suite.write_text(f"config: {self.config.name}\nset: {{train.steps: 20}}\naxes: {{amp.level: [O0, O1]}}\nrepeats: 2\n"
+                         "steady: {required: false}\n")
+        result = run("bench", suite, "--out", sweep)
         self.assertEqual(result.returncode, 0, result.stderr)
         page = sweep / "index.html"
         self.assertEqual(run("table", sweep, "--format", "html", "--out", page, "--run-pages").returncode, 0)
