@@ -151,11 +151,12 @@ void Variables::exchange(std::string_view one, std::string_view other) {
 std::vector<float> Variables::read_f32(std::string_view name) const {
   const Entry& entry = at(name);
   invariant(is_floating(entry.desc.dtype), "a variable is not floating");
+  std::vector<std::byte> storage;
+  const std::span<const std::byte> stored = host_bytes(name, storage);
   std::vector<float> values;
   visit_floating(entry.desc.dtype, [&](auto zero) {
-    std::vector<decltype(zero)> stored(static_cast<std::size_t>(entry.desc.count()));
-    read(name, stored.data(), entry.desc.bytes());
-    values.assign(stored.begin(), stored.end());
+    const auto* first = reinterpret_cast<const decltype(zero)*>(stored.data());
+    values.assign(first, first + entry.desc.count());
   });
   return values;
 }

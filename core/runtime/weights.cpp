@@ -38,6 +38,7 @@ std::optional<ChannelsLast> channels_last(const WeightMapping& mapping, const Sh
     case WeightMapping::Layout::rows:
       return {};
     case WeightMapping::Layout::conv_krsc:
+      if (shape[1] * shape[2] == 1 && shape[3] == mapping.external_shape[1]) return {};
       return ChannelsLast{shape[0], shape[1] * shape[2], shape[3], mapping.external_shape[1]};
     case WeightMapping::Layout::image_row:
       return ChannelsLast{shape[0], mapping.pixels, shape[1] / mapping.pixels, shape[1] / mapping.pixels};
@@ -360,6 +361,17 @@ BlockFormats choose_block_format(BlockFormat format) {
 
 namespace {
 
+/// A variable's values with those of a file's tensor in their place.
+std::vector<float> put_in_place(const WeightMapping& mapping, const Variables& variables, const std::string& name,
+                                std::vector<float> external) {
+  const Shape& shape = variables.at(name).desc.shape;
+  const bool is_whole = std::ssize(external) == shape.count();
+  if (is_whole && !channels_last(mapping, shape)) return external;
+  std::vector<float> values = is_whole ? std::vector<float>(external.size()) : variables.read_f32(name);
+  from_external(mapping, shape, external, values);
+  return values;
+}
+
 /// Writes a tensor's rows into a variable in blocks: its own blocks where it has that format, else `values`.
 void write_block_rows(const NamedTensor& tensor, std::span<const float> values, std::int64_t row_begin,
                       Variables& variables, const std::string& name) {
@@ -394,9 +406,8 @@ void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, c
     from_external(mapping, declared_shape(variables, name), external, values);
     return write_values(variables, name, values);
   }
-  std::vector<float> values = variables.read_f32(name);
   const Shape& shape = variables.at(name).desc.shape;
-  from_external(mapping, shape, external, values);
+  std::vector<float> values = put_in_place(mapping, variables, name, std::move(external));
   if (more != nullptr) add_first_row(*more, path, shape, values);
   write_values(variables, name, values);
 }
