@@ -84,9 +84,9 @@ class Conv2dBatchNormKernel final : public Kernel {
 
   template <typename T>
   void sum(const T* y, float* partial) const {
-    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const auto& rows, f32x16& s1, f32x16& s2) {
+    rows_.sums(partial, Order::backward, [&](std::int64_t c, auto, const auto& rows, f32x16& s1, f32x16& s2) {
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
-        const f32x16 v = access.load(y + row * rows_.channels + c);
+        const f32x16 v = rows.load(y + row * rows_.channels + c);
         s1 += v;
         s2 += v * v;
       });
@@ -139,9 +139,9 @@ class Conv2dBatchNormGradInputKernel final : public Kernel {
       const f32x16 b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
-        const f32x16 d = access.load(x + at) - m;
-        const f32x16 g = activation_gradient16<Activation::relu>(access.load(dz + at), d * s + b);
-        access.store(dz + at, g);
+        const f32x16 d = rows.load(x + at) - m;
+        const f32x16 g = activation_gradient16<Activation::relu>(rows.load(dz + at), d * s + b);
+        rows.store(dz + at, g);
         s1 += g;
         s2 += g * d;
       });

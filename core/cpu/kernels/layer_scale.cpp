@@ -22,7 +22,7 @@ class LayerScaleKernel final : public Kernel {
         const f32x16 factor = access.load(gamma + c);
         rows.each([&](std::int64_t row) {
           const std::int64_t at = row * rows_.channels + c;
-          access.store(y + at, access.load(x + at) * factor);
+          rows.store(y + at, rows.load(x + at) * factor);
         });
       });
     });
@@ -55,9 +55,9 @@ class LayerScaleGradKernel final : public Kernel {
                    const f32x16 factor = access.load(gamma + c);
                    rows.each([&](std::int64_t row) {
                      const std::int64_t at = row * rows_.channels + c;
-                     const f32x16 g = access.load(dy + at);
-                     sum += g * access.load(x + at);
-                     access.store(dx + at, g * factor);
+                     const f32x16 g = rows.load(dy + at);
+                     sum += g * rows.load(x + at);
+                     rows.store(dx + at, g * factor);
                    });
                  });
     });

@@ -61,7 +61,7 @@ class BatchNormKernel final : public Kernel {
     rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const auto& rows, f32x16& s1, f32x16& s2) {
       const f32x16 origin = access.load(x + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
-        const f32x16 d = access.load(x + row * rows_.channels + c) - origin;
+        const f32x16 d = rows.load(x + row * rows_.channels + c) - origin;
         s1 += d;
         s2 += d * d;
       });
@@ -117,10 +117,10 @@ class BatchNormKernel final : public Kernel {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
-        f32x16 v = (access.load(x + at) - m) * s + b;
-        if constexpr (residual) v += access.load(added + at);
+        f32x16 v = (rows.load(x + at) - m) * s + b;
+        if constexpr (residual) v += rows.load(added + at);
         v = activate16<activation>(v);
-        access.store(y + at, v);
+        rows.store(y + at, v);
         if constexpr (masked) access.store_bits(mask + at / 8, gate_bits<activation>(v));
       });
     });

@@ -88,12 +88,12 @@ class BatchNormGradKernel final : public Kernel {
       const f32x16 m = access.load(mean + c), s = access.load(scale + c), b = access.load(beta + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
-        const f32x16 d = access.load(x + at) - m;
-        f32x16 g = access.load(dy + at);
-        if constexpr (in_two_parts) g += access.load(more + at);
+        const f32x16 d = rows.load(x + at) - m;
+        f32x16 g = rows.load(dy + at);
+        if constexpr (in_two_parts) g += rows.load(more + at);
         if constexpr (residual) {
           g = where_bits(access.load_bits(mask + at / 8), g);
-          access.store(dresidual + at, g);
+          rows.store(dresidual + at, g);
         } else {
           g = activation_gradient16<activation>(g, d * s + b);
         }
@@ -115,10 +115,10 @@ class BatchNormGradKernel final : public Kernel {
       const f32x16 k1 = access.load(slope + c), k0 = access.load(offset + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
-        const f32x16 d = access.load(x + at) - m;
-        f32x16 g = access.load(gradient + at);
+        const f32x16 d = rows.load(x + at) - m;
+        f32x16 g = rows.load(gradient + at);
         if constexpr (!residual) g = activation_gradient16<activation>(g, d * s + b);
-        access.store(dx + at, g * s + (d * k1 + k0));
+        rows.store(dx + at, g * s + (d * k1 + k0));
       });
     });
   }

@@ -75,10 +75,10 @@ class ApplyKernel final : public Kernel {
       if (residual_scale != nullptr) rs = access.load(residual_scale + c), rb = access.load(residual_offset + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
-        f32x16 v = access.load(x + at) * s + b;
-        if (residual != nullptr) v += access.load(residual + at) * rs + rb;
+        f32x16 v = rows.load(x + at) * s + b;
+        if (residual != nullptr) v += rows.load(residual + at) * rs + rb;
         v = activate16<activation>(v);
-        access.store(y + at, v);
+        rows.store(y + at, v);
         if constexpr (is_gate(activation)) {
           if (mask != nullptr) access.store_bits(mask + at / 8, gate_bits<activation>(v));
         }
@@ -124,7 +124,7 @@ class GradApplyKernel final : public Kernel {
       const f32x16 k1 = access.load(slope + c), k0 = access.load(offset + c);
       rows.each([&](std::int64_t row) __attribute__((always_inline)) {
         const std::int64_t at = row * rows_.channels + c;
-        access.store(dx + at, access.load(dz + at) * s + ((access.load(x + at) - m) * k1 + k0));
+        rows.store(dx + at, rows.load(dz + at) * s + ((rows.load(x + at) - m) * k1 + k0));
       });
     });
   }

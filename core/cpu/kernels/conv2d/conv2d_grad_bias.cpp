@@ -18,8 +18,8 @@ class Conv2dGradBiasKernel final : public Kernel {
     auto* db = static_cast<float*>(args.outputs[0]);
     visit_floating(dtype_, [&](auto zero) {
       const auto* dy = static_cast<const decltype(zero)*>(args.inputs[0]);
-      rows_.sums(partial, Order::backward, [&](std::int64_t c, auto access, const auto& rows, f32x16& sum, f32x16&) {
-        rows.each([&](std::int64_t row) { sum += access.load(dy + row * rows_.channels + c); });
+      rows_.sums(partial, Order::backward, [&](std::int64_t c, auto, const auto& rows, f32x16& sum, f32x16&) {
+        rows.each([&](std::int64_t row) { sum += rows.load(dy + row * rows_.channels + c); });
       });
     });
     rows_.reduce(partial, [&](std::int64_t c, double sum, double) { db[c] = static_cast<float>(sum); });
