@@ -9,8 +9,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(ca-certificates ccache cmake dpkg-dev file g++ git ninja-build python3 python3-pip
-  libcli11-dev libdnnl-dev libfmt-dev libgtest-dev libjpeg-dev libpng-dev libpugixml-dev libutf8proc-dev libwebp-dev
-  libyaml-cpp-dev libzstd-dev nlohmann-json3-dev ocl-icd-opencl-dev xz-utils zlib1g-dev dataset-fashion-mnist) # OpenCL: libdnnl-dev looks for it
+  libcli11-dev libdeflate-dev libdnnl-dev libfmt-dev libgtest-dev libjpeg-dev libpng-dev libpugixml-dev libutf8proc-dev
+  libwebp-dev libyaml-cpp-dev libzstd-dev nlohmann-json3-dev ocl-icd-opencl-dev xz-utils zlib1g-dev dataset-fashion-mnist) # OpenCL: libdnnl-dev looks for it
 packages+=(libcpp-httplib-dev pkg-config) # ptrain serve
 optional=(libopenmpi-dev openmpi-bin) # for ranks that are processes
 optional+=(libsentencepiece-dev)      # for SentencePiece's vocabularies

@@ -19,7 +19,7 @@ if [[ ! -f $root/complete ]]; then
   rm -rf "$root"
   mirror=$(apt-get indextargets --format '$(REPO_URI)' | head -n 1)
   "${sudo[@]}" debootstrap --foreign --arch=arm64 --variant=minbase \
-    --include=libc6-dev,libcli11-dev,libdnnl-dev,libfmt-dev,libgomp1,libgtest-dev,libjpeg62-turbo-dev,libpng-dev,libpugixml-dev,libstdc++-12-dev,libutf8proc-dev,libwebp-dev,libyaml-cpp-dev,libzstd-dev,nlohmann-json3-dev,ocl-icd-opencl-dev,zlib1g-dev \
+    --include=libc6-dev,libcli11-dev,libdeflate-dev,libdnnl-dev,libfmt-dev,libgomp1,libgtest-dev,libjpeg62-turbo-dev,libpng-dev,libpugixml-dev,libstdc++-12-dev,libutf8proc-dev,libwebp-dev,libyaml-cpp-dev,libzstd-dev,nlohmann-json3-dev,ocl-icd-opencl-dev,zlib1g-dev \
     bookworm "$root" "$mirror"
   "${sudo[@]}" chown -R "$(id -u)" "$root"
   for package in "$root"/var/cache/apt/archives/*.deb; do dpkg -x "$package" "$root"; done

@@ -4,7 +4,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
 #include <array>
@@ -219,8 +219,7 @@ std::string read_file(const fs::path& path, WebPages pages) {
 }
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
-  return static_cast<std::uint32_t>(
-      ::crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return ::libdeflate_crc32(before, bytes.data(), bytes.size());
 }
 
 std::string quoted_name(std::string_view text) {
