@@ -39,7 +39,7 @@ class DeviceMemory {
   virtual void copy_to_device(void* device, const void* host, std::size_t bytes) = 0;
   /// Waits for the work that writes the data.
   virtual void copy_to_host(void* host, const void* device, std::size_t bytes) = 0;
-  /// Whether the host can read device memory in place.
+  /// Whether the host can read and write device memory in place.
   virtual bool host_reads_device() const = 0;
   /// For values of `bytes`. The memory outlives it.
   virtual std::unique_ptr<Readback> make_readback(std::size_t bytes);

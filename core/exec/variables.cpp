@@ -113,6 +113,12 @@ void Variables::read(std::string_view name, void* host, std::size_t bytes) const
   copy_out(entry, 0, host, bytes);
 }
 
+std::span<float> Variables::host_floats(std::string_view name) {
+  const Entry& entry = at(name);
+  if (entry.desc.dtype != DType::f32 || !(entry.on_host || memory_.host_reads_device())) return {};
+  return {reinterpret_cast<float*>(entry.data), static_cast<std::size_t>(entry.desc.count())};
+}
+
 std::span<const std::byte> Variables::host_bytes(std::string_view name, std::vector<std::byte>& storage) const {
   const Entry& entry = at(name);
   if (entry.on_host || memory_.host_reads_device()) return {entry.data, entry.desc.bytes()};

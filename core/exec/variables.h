@@ -45,6 +45,8 @@ class Variables {
   void read_part(std::string_view name, std::size_t begin, std::span<std::byte> part) const;
   /// A variable's bytes: in place if the host can read them, else a copy in `storage`.
   std::span<const std::byte> host_bytes(std::string_view name, std::vector<std::byte>& storage) const;
+  /// The values of a fp32 variable in place, if the host can write them there; else nothing.
+  std::span<float> host_floats(std::string_view name);
   /// The values of a floating variable, whatever its precision.
   std::vector<float> read_f32(std::string_view name) const;
   /// Adds a variable in memory of the caller's, and takes one away.

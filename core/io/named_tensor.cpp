@@ -1,6 +1,7 @@
 #include "core/io/named_tensor.h"
 
 #include "core/base/errors.h"
+#include "core/base/parallel.h"
 #include "core/io/atomic_file.h"
 
 #include <algorithm>
@@ -15,13 +16,15 @@ constexpr std::string_view f64 = "F64";
 
 template <typename Element>
 void convert(const NamedTensor& tensor, std::span<float> out) {
-  const std::byte* source = tensor.bytes.data();
-  for (float& value : out) {
-    Element element;
-    std::memcpy(&element, source, sizeof element);
-    value = static_cast<float>(element);
-    source += sizeof element;
-  }
+  parallel_for(std::ssize(out), 1 << 15, [&](std::int64_t begin, std::int64_t end) {
+    const std::byte* source = tensor.bytes.data() + static_cast<std::size_t>(begin) * sizeof(Element);
+    for (float& value : out.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))) {
+      Element element;
+      std::memcpy(&element, source, sizeof element);
+      value = static_cast<float>(element);
+      source += sizeof element;
+    }
+  });
 }
 
 /// Puts each head's rows, of floats or of bytes, in order.

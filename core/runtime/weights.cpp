@@ -3,6 +3,7 @@
 #include "core/base/counted.h"
 #include "core/base/errors.h"
 #include "core/base/name_pattern.h"
+#include "core/base/parallel.h"
 #include "core/io/checkpoint_format.h"
 #include "core/io/weights_file.h"
 #include "core/model/adapter_names.h"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -48,17 +50,20 @@ std::optional<ChannelsLast> channels_last(const WeightMapping& mapping, const Sh
   throw std::logic_error("internal error: a layout without an order");
 }
 
-/// Calls visit(here, file) with the indices of every element that the file has.
+/// Calls visit(here, file) with the indices of every element that the file has, on all threads.
 template <typename Visit>
 void for_each_element(const ChannelsLast& order, Visit&& visit) {
-  std::size_t there = 0;
-  for (std::int64_t k = 0; k < order.rows; ++k) {
-    for (std::int64_t c = 0; c < order.file_channels; ++c) {
-      for (std::int64_t pixel = 0; pixel < order.pixels; ++pixel) {
-        visit(static_cast<std::size_t>((k * order.pixels + pixel) * order.channels + c), there++);
+  const std::int64_t row = order.file_channels * order.pixels;
+  parallel_for(order.rows, 1 + (1 << 15) / row, [&](std::int64_t begin, std::int64_t end) {
+    auto there = static_cast<std::size_t>(begin * row);
+    for (std::int64_t k = begin; k < end; ++k) {
+      for (std::int64_t c = 0; c < order.file_channels; ++c) {
+        for (std::int64_t pixel = 0; pixel < order.pixels; ++pixel) {
+          visit(static_cast<std::size_t>((k * order.pixels + pixel) * order.channels + c), there++);
+        }
       }
     }
-  }
+  });
 }
 
 /// The part of `name` before what the network calls it: modules that wrap it in a data-parallel, compiled or Lightning
@@ -179,15 +184,30 @@ class BodyModules {
   std::set<std::string, std::less<>> modules_;
 };
 
-/// Throws Error{failed} if a value is not finite; `name` is the model's name for the tensor.
+bool all_finite(std::span<const float> values) {
+  std::atomic<bool> finite{true};
+  parallel_for(std::ssize(values), 1 << 15, [&](std::int64_t begin, std::int64_t end) {
+    bool all = true;
+    for (std::int64_t i = begin; i < end; ++i) all &= std::isfinite(values[static_cast<std::size_t>(i)]);
+    if (!all) finite = false;
+  });
+  return finite;
+}
+
+/// Reads a tensor's values. Throws Error{failed} if one is not finite; `name` is the model's name for the tensor.
+void read_finite(const NamedTensor& tensor, const std::filesystem::path& path, const std::string& name,
+                 std::span<float> values) {
+  read_floats(tensor, values);
+  if (all_finite(values)) return;
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
+  fail("{}: {}: element {} is {}: the weights are from a diverged training, or damaged", path.string(), name,
+       bad - values.begin(), *bad);
+}
+
 std::vector<float> finite_values(const NamedTensor& tensor, const std::filesystem::path& path,
                                  const std::string& name) {
-  std::vector<float> values = to_floats(tensor);
-  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
-  if (bad != values.end()) {
-    fail("{}: {}: element {} is {}: the weights are from a diverged training, or damaged", path.string(), name,
-         bad - values.begin(), *bad);
-  }
+  std::vector<float> values(static_cast<std::size_t>(tensor.shape.count()));
+  read_finite(tensor, path, name, values);
   return values;
 }
 
@@ -271,15 +291,26 @@ void write_values(Variables& variables, const std::string& name, std::span<const
   });
 }
 
+/// Calls set(values) with a variable's values, in place if the host can write them there: the present ones where they
+/// are `kept`, else anything.
+template <typename Set>
+void set_values(Variables& variables, const std::string& name, bool kept, Set&& set) {
+  if (const std::span<float> own = variables.host_floats(name); !own.empty()) return set(own);
+  const auto count = static_cast<std::size_t>(declared_shape(variables, name).count());
+  std::vector<float> values = kept ? read_values(variables, name) : std::vector<float>(count);
+  set(std::span(values));
+  write_values(variables, name, values);
+}
+
 /// Rows of a dynamic table get their values when they are made.
 void initialize_variable(const ModelVariable& variable, Variables& variables, std::uint64_t seed) {
   if (variable.is_dynamic) return;
   const std::string name = stored_name(variables, variable.name);
   const auto blocks = find_block_weights(name);
   if (blocks && !is_rounded(blocks->format)) return;  // copied from the file that has it in this format
-  std::vector<float> values(static_cast<std::size_t>(variable.shape.count()));
-  initialize(variable.initializer, variable.shape, variable.name, seed, values);
-  write_values(variables, name, values);
+  set_values(variables, name, false, [&](std::span<float> values) {
+    initialize(variable.initializer, variable.shape, variable.name, seed, values);
+  });
 }
 
 }  // namespace
@@ -361,15 +392,19 @@ BlockFormats choose_block_format(BlockFormat format) {
 
 namespace {
 
-/// A variable's values with those of a file's tensor in their place.
-std::vector<float> put_in_place(const WeightMapping& mapping, const Variables& variables, const std::string& name,
-                                std::vector<float> external) {
-  const Shape& shape = variables.at(name).desc.shape;
-  const bool is_whole = std::ssize(external) == shape.count();
-  if (is_whole && !channels_last(mapping, shape)) return external;
-  std::vector<float> values = is_whole ? std::vector<float>(external.size()) : variables.read_f32(name);
+/// Puts a file's tensor in its place among a variable's values.
+void put_in_place(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
+                  const Shape& shape, std::span<float> values) {
+  const bool one_image = is_one_image(tensor.shape, mapping);
+  if (!one_image && !channels_last(mapping, shape)) {
+    const std::int64_t row = shape.rank() == 0 ? 1 : shape.count() / shape[0];
+    return read_finite(tensor, path, mapping.external,
+                       values.subspan(static_cast<std::size_t>(mapping.row_begin * row),
+                                      static_cast<std::size_t>(tensor.shape.count())));
+  }
+  std::vector<float> external = finite_values(tensor, path, mapping.external);
+  if (one_image) external = stack_filters(external, mapping);
   from_external(mapping, shape, external, values);
-  return values;
 }
 
 /// Writes a tensor's rows into a variable in blocks: its own blocks where it has that format, else `values`.
@@ -394,22 +429,18 @@ void write_block_rows(const NamedTensor& tensor, std::span<const float> values, 
 void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, const WeightMapping& mapping,
                  Variables& variables, const NamedTensor* more) {
   if (tensor.shape.count() == 0) return;  // a dynamic table without a row
-  std::vector<float> external = finite_values(tensor, path, mapping.external);
-  if (is_one_image(tensor.shape, mapping)) external = stack_filters(external, mapping);
   const std::string name = stored_name(variables, mapping.variable);
-  if (find_block_weights(name)) {
-    invariant(more == nullptr, "weights in blocks are the sum of two tensors");
-    if (mapping.layout == WeightMapping::Layout::rows) {
-      return write_block_rows(tensor, external, mapping.row_begin, variables, name);
-    }
-    std::vector<float> values(external.size());
-    from_external(mapping, declared_shape(variables, name), external, values);
-    return write_values(variables, name, values);
+  const Shape shape = declared_shape(variables, name);
+  const bool is_whole = mapping.external_shape.count() == shape.count();
+  const bool in_blocks = find_block_weights(name).has_value();
+  invariant(!in_blocks || more == nullptr, "weights in blocks are the sum of two tensors");
+  if (in_blocks && mapping.layout == WeightMapping::Layout::rows) {
+    return write_block_rows(tensor, finite_values(tensor, path, mapping.external), mapping.row_begin, variables, name);
   }
-  const Shape& shape = variables.at(name).desc.shape;
-  std::vector<float> values = put_in_place(mapping, variables, name, std::move(external));
-  if (more != nullptr) add_first_row(*more, path, shape, values);
-  write_values(variables, name, values);
+  set_values(variables, name, !is_whole, [&](std::span<float> values) {
+    put_in_place(tensor, path, mapping, shape, values);
+    if (more != nullptr) add_first_row(*more, path, shape, values);
+  });
 }
 
 namespace {
@@ -466,10 +497,22 @@ const NamedTensor* find_keys(const WeightsFile& file, const Variables& variables
   fail("{}: has no {}: it was not trained with model.dynamic_table", file.path(), row_index::keys);
 }
 
+using FoundTensors = std::vector<std::pair<const WeightMapping*, const NamedTensor*>>;
+
+/// Initialises the variables that tensors of a file do not fill.
+void initialize_rest(const std::vector<ModelVariable>& declared, const FoundTensors& found, Variables& variables,
+                     std::uint64_t seed) {
+  std::map<std::string_view, std::int64_t> filled;  // elements
+  for (const auto& [mapping, tensor] : found) filled[mapping->variable] += mapping->external_shape.count();
+  for (const ModelVariable& variable : declared) {
+    if (filled[variable.name] < variable.shape.count()) initialize_variable(variable, variables, seed);
+  }
+}
+
 }  // namespace
 
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables,
-                           LeftOver left_over) {
+                           LeftOver left_over, std::uint64_t seed) {
   const WeightsFile file(path);
   require_weights(file);
   const std::vector<ModelVariable> declared = model.variables();
@@ -484,6 +527,7 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
     result.variant = variant->second;
   std::set<const NamedTensor*> used;
   const WeightMapping *missing_adapter = nullptr, *found_adapter = nullptr;
+  FoundTensors found;
   for (const WeightMapping& mapping : mappings) {
     const NamedTensor* tensor = tensors.find(mapping);
     const bool fits =
@@ -504,16 +548,17 @@ LoadedWeights load_weights(const std::filesystem::path& path, const Model& model
       fail("{}: {} has shape {}, expected {}", file.path(), mapping.external, tensor->shape.to_string(),
            mapping.external_shape.to_string());
     }
-    const NamedTensor* more = mapping.added_row.empty() ? nullptr : tensors.find(mapping.added_row);
+    found.emplace_back(&mapping, tensor);
+  }
+  initialize_rest(declared, found, variables, seed);
+  for (const auto& [mapping, tensor] : found) {
+    const NamedTensor* more = mapping->added_row.empty() ? nullptr : tensors.find(mapping->added_row);
     if (more != nullptr) used.insert(more);
-    read_tensor(*tensor, file.path(), mapping, variables, more);
+    read_tensor(*tensor, file.path(), *mapping, variables, more);
   }
   if (keys != nullptr) write_row_keys(variables, keys->bytes);
   if (missing_adapter != nullptr && found_adapter != nullptr) tensors.fail_missing(*missing_adapter, model);
   result.lacks_adapters = missing_adapter != nullptr;
-  for (const ModelVariable& variable : declared) {
-    if (variable.files.empty()) initialize_variable(variable, variables, 0);  // constant, and not in files
-  }
   file.check();
   for (const auto& [name, tensor] : tensors.all()) {
     if (!used.contains(tensor) && !is_buffer(*tensor)) result.unused.emplace_back(name);

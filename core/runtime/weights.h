@@ -16,9 +16,9 @@ void initialize_variables(const Model& model, Variables& variables, std::uint64_
 
 struct LoadedWeights {
   std::vector<std::string>
-      fresh;  // of the head, missing; of the classifier, also in another shape: kept as initialised
+      fresh;  // of the head, missing; of the classifier, also in another shape: initialised
   std::vector<std::string> unused;  // the file's other parameters
-  bool lacks_adapters = false;      // the model's adapters are kept as initialised
+  bool lacks_adapters = false;      // the model's adapters are initialised
   std::string prefix;               // that the file's names have before the model's: "module."
   std::string variant;              // Model::variant of the model that was saved, if the file says one
 };
@@ -28,9 +28,9 @@ enum class LeftOver { refused, allowed };
 
 /// Reads weights (core/io/weights_file.h) into the variables; a tensor may have any of the names that the model lists
 /// for it, after a prefix that wrappers add. Throws Error{failed} naming file and tensor when one is missing, has
-/// another shape or a value that is not finite, or is left over.
+/// another shape or a value that is not finite, or is left over. What the file lacks is initialised from `seed`.
 LoadedWeights load_weights(const std::filesystem::path& path, const Model& model, Variables& variables,
-                           LeftOver left_over = LeftOver::refused);
+                           LeftOver left_over = LeftOver::refused, std::uint64_t seed = 0);
 
 /// Reads a tensor of the file `path` into its variable, with the first row of `more`, if there is one, added to each.
 /// Throws Error{failed} if a value is not finite.

@@ -17,14 +17,17 @@ namespace {
 /// Returns the tensors that have no trained values.
 std::vector<std::string> initialize(const Config& config, const Model& model, Variables& variables,
                                     TrainObserver& observer) {
-  initialize_variables(model, variables, static_cast<std::uint64_t>(config.seed));
+  const auto seed = static_cast<std::uint64_t>(config.seed);
   if (variables.contains(loss_scale_state)) {
     const std::array<float, LossScaleState::size> state{static_cast<float>(config.amp.scaler.init)};
     variables.write(loss_scale_state, state.data(), sizeof state);
   }
-  if (config.model.weights.empty()) return {"any tensor"};
+  if (config.model.weights.empty()) {
+    initialize_variables(model, variables, seed);
+    return {"any tensor"};
+  }
   LoadedWeights loaded = load_weights(config.model.weights, model, variables,
-                                      config.model.weights_strict ? LeftOver::refused : LeftOver::allowed);
+                                      config.model.weights_strict ? LeftOver::refused : LeftOver::allowed, seed);
   const auto note = [&](const std::string& text) {
     observer.on_note(fmt::format("{}: {}", config.model.weights, text));
   };
@@ -90,10 +93,9 @@ StartingPoint set_up_start(const Config& config, const Model& model, const Check
                       model.name(), model.variant()));
     }
     note_trained_parameters(model, observer);
-    std::vector<std::string> untrained = initialize(config, model, variables, observer);
     start = checkpoints.restore(variables, observer);
     if (start.resumed_from.empty()) {
-      start.untrained = std::move(untrained);
+      start.untrained = initialize(config, model, variables, observer);
       begin_average(variables);
     }
   }
