@@ -174,7 +174,7 @@ std::string prediction_table(const json& prediction) {
     text += "\n";
   }
   if (const json& slower = prediction["slower_devices"]; !slower.empty()) {
-    text += fmt::format("note        {}{} is the fastest of that name; others: {}\n",
+    text += fmt::format("note        {}{} has the most arithmetic of that name; others: {}\n",
                         prediction["device"].get<std::string>(), prediction["is_sxm"].get<bool>() ? " (SXM)" : "",
                         fmt::join(slower.get<std::vector<std::string>>(), ", "));
   }

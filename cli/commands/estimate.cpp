@@ -35,6 +35,15 @@ struct EstimateOptions {
   bool json = false;
 };
 
+/// Comes before CLI::AsSizeValue, which takes "-1" too.
+const CLI::Validator size_above_zero(
+    [](std::string& text) {
+      const std::size_t digits = text.find_first_not_of("0123456789");
+      const bool above_zero = digits > 0 && text.find_first_of("123456789") < digits;
+      return above_zero ? std::string() : fmt::format("expected a size above 0, such as 24GiB, got {}", text);
+    },
+    "");
+
 Config load(const EstimateOptions& options) {
   std::vector<Override> overrides = options.config.overrides();
   if (options.samples > 0) {
@@ -163,6 +172,7 @@ void add_estimate_command(CLI::App& program) {
       ->add_option("--memory", options->memory_bytes,
                    "memory of the device, such as 24GiB: the largest batch within it")
       ->transform(CLI::AsSizeValue(false))
+      ->transform(size_above_zero)
       ->type_name("SIZE");
   command->add_option("--samples", options->samples, "samples per epoch; no data is read")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000'000}))

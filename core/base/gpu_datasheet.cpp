@@ -50,7 +50,10 @@ constexpr Row known_gpus[] = {
     {"T4", 0, 65, 8.1, 8.1, 0.3, 16, 70, 3, 0, 0, false},
 };
 
+/// "H100-PCIe" and "h100 pcie" are the same name.
 bool is_same_letter(char a, char b) {
+  const auto separates = [](char c) { return c == ' ' || c == '-' || c == '_'; };
+  if (separates(a) && separates(b)) return true;
   return std::toupper(static_cast<unsigned char>(a)) == std::toupper(static_cast<unsigned char>(b));
 }
 
@@ -81,6 +84,8 @@ std::vector<const Row*> rows_called(std::string_view short_name) {
 
 /// Those of a short name or the one of a full name.
 std::vector<const Row*> find_rows(std::string_view gpu_name) {
+  constexpr std::string_view maker = "NVIDIA ";
+  if (gpu_name.starts_with(maker)) gpu_name.remove_prefix(maker.size());
   if (std::vector<const Row*> rows = rows_called(gpu_name); !rows.empty()) return rows;
   for (const Row& row : known_gpus) {
     if (has_words(gpu_name, row.model)) return {&row};

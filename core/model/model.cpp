@@ -27,8 +27,10 @@ void initialize(const Initializer& initializer, const Shape& shape, std::string_
   });
 }
 
+bool is_running_variance(std::string_view name) { return name.ends_with(".running_var"); }
+
 bool is_running_statistic(std::string_view name) {
-  return name.ends_with(".running_mean") || name.ends_with(".running_var");
+  return name.ends_with(".running_mean") || is_running_variance(name);
 }
 
 bool is_weight_matrix(const Shape& shape) { return shape.rank() >= 2; }

@@ -102,6 +102,7 @@ void initialize(const Initializer& initializer, const Shape& shape, std::string_
 
 /// True for the names of batch norms' running means and variances.
 bool is_running_statistic(std::string_view name);
+bool is_running_variance(std::string_view name);
 
 /// True for matrices and convolution filters: standard recipes apply weight decay to them (not to biases and norms).
 bool is_weight_matrix(const Shape& shape);

@@ -1,5 +1,6 @@
 #include "core/passes/amp.h"
 
+#include "core/base/errors.h"
 #include "core/ops/elementwise.h"
 #include "core/passes/rewriter.h"
 
@@ -101,7 +102,13 @@ class AmpRewriter {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (casts(node, i)) inputs[i] = converted(node, i, dtype);
     }
-    rewriter_.copy(node, std::move(inputs));
+    try {
+      rewriter_.copy(node, std::move(inputs));
+    } catch (const Error& error) {
+      if (!listed(options_.custom_white, node.op->type())) throw;
+      fail_usage("amp.custom_white_list: {} computes in fp32 alone ({}); take it off the list", node.op->type(),
+                 error.what());
+    }
   }
 
   /// Ops with AmpClass::keep still need their data inputs (x and residual) in one precision: that of the first.

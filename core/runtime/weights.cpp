@@ -211,6 +211,15 @@ std::vector<float> finite_values(const NamedTensor& tensor, const std::filesyste
   return values;
 }
 
+/// Throws Error{failed} for a variance below zero, whose square root a norm would take.
+void require_variances(std::span<const float> values, const std::filesystem::path& path, const std::string& name) {
+  constexpr float rounding = 1e-6f;  // of mean squares less squared means
+  const auto bad = std::find_if(values.begin(), values.end(), [](float value) { return value < -rounding; });
+  if (bad == values.end()) return;
+  fail("{}: {}: element {} is {}: a variance is not below zero; the file is damaged, or its norms are of another kind",
+       path.string(), name, bad - values.begin(), *bad);
+}
+
 /// Adds tensors that files keep separately but models sum: the first row of `more` to each row of `values`.
 void add_first_row(const NamedTensor& more, const std::filesystem::path& path, const Shape& shape,
                    std::span<float> values) {
@@ -440,6 +449,7 @@ void read_tensor(const NamedTensor& tensor, const std::filesystem::path& path, c
   set_values(variables, name, !is_whole, [&](std::span<float> values) {
     put_in_place(tensor, path, mapping, shape, values);
     if (more != nullptr) add_first_row(*more, path, shape, values);
+    if (is_running_variance(mapping.variable)) require_variances(values, path, mapping.external);
   });
 }
 

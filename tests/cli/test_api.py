@@ -254,6 +254,7 @@ class Answers(Api):
         if child == 0:
             try:
                 anew = self.open("texts", threads=2)
+                self.open("images", threads=2)  # whose file is large enough to be read by several threads
                 os._exit(0 if [one.ask(["the film is fine"]) for one in (model, anew, model)] == [expected] * 3 else 3)
             finally:
                 os._exit(4)

@@ -40,11 +40,12 @@ class Predicted(ProgramTest):
                     self.assertTrue(0 < rest < 0.02 * op["bytes"], (op, rest))  # lengths and lse
 
     def test_a_short_name_says_which_gpu_it_means(self):
-        for asked, device in (("h100", "H100 80GB HBM3"), ("a100", "A100-SXM4-80GB"), ("h100 pcie", "H100 PCIe")):
+        for asked, device in (("h100", "H100 80GB HBM3"), ("a100", "A100-SXM4-80GB"), ("h100 pcie", "H100 PCIe"),
+                              ("H100-PCIe", "H100 PCIe"), ("NVIDIA A100", "A100-SXM4-80GB")):
             self.assertEqual(self.estimate("--device", asked)["device"], device)
         text = run("estimate", self.config, "--device", "h100").stdout
         self.assertIn("on H100 80GB HBM3, batch", text)
-        self.assertIn("H100 80GB HBM3 (SXM) is the fastest of that name; others: H100 NVL, H100 PCIe", text)
+        self.assertIn("H100 80GB HBM3 (SXM) has the most arithmetic of that name; others: H100 NVL, H100 PCIe", text)
         self.assertNotIn("note", run("estimate", self.config, "--device", "l4").stdout)
 
     def test_a_slower_gpu_takes_longer(self):
@@ -74,6 +75,8 @@ class Predicted(ProgramTest):
         self.assertRegex(text, r"(?m)^training +12500 steps, 10 epochs on 8 GPUs: .*, [\d.e-]+ kWh at 700 W each$")
         self.assert_one_line_error(run("estimate", self.config, "--device", "h100", "--samples", "80000", "--ranks", "8"), 2,
                                    "--links")
+        for memory in ("0", "-1", "-8GiB", "0GiB"):
+            self.assert_one_line_error(run("estimate", self.config, "--memory", memory), 2, "--memory", memory)
 
     def test_a_report_of_another_step_is_refused(self):
         self.assertEqual(self.train("one", "-o", "train.steps=6", "-o", "eval.every_epochs=0").returncode, 0)

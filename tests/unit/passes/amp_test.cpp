@@ -5,6 +5,7 @@
 #include "core/ops/linear.h"
 #include "core/ops/text/embedding.h"
 #include "core/passes/fuse.h"
+#include "tests/error_message.h"
 #include "tests/unit/passes/example_models.h"
 
 #include <gtest/gtest.h>
@@ -207,6 +208,13 @@ TEST(Amp, NamesOfListsThatNoNodeHasAreFound) {
   options.custom_white = {"gelu", "layer_nrom"};
   options.custom_black = {"linear"};
   EXPECT_EQ(apply_amp(bert_graph(), options).summary.absent, std::vector<std::string>{"layer_nrom"});
+}
+
+TEST(Amp, AListNamesNoOpThatComputesInFp32Alone) {
+  AmpOptions options = amp_options(AmpLevel::O1);
+  options.custom_white = {"bert_embedding"};
+  const std::string message = get_error([&] { apply_amp(bert_graph(), options); }, ExitCode::usage);
+  EXPECT_NE(message.find("amp.custom_white_list: bert_embedding computes in fp32 alone"), std::string::npos) << message;
 }
 
 TEST(Amp, CountsNodesByPrecision) {

@@ -101,6 +101,25 @@ TEST_F(Weights, TheEmbeddingOfErniesTaskBecomesPartOfTheTokenTypes) {
   EXPECT_NE(refusal(changed_, *model).find("task_type_embeddings.weight: element 0 is nan"), std::string::npos);
 }
 
+TEST_F(Weights, VariancesAreNotBelowZero) {
+  const auto model = resnet18();
+  save(*model);
+  const auto write = [&](float variance) {
+    const std::vector<float> variances(testing::small_channels, variance);
+    rewrite(file_, changed_, [&](NamedTensor& t) {
+      if (t.name == "bn1.running_var") t.bytes = std::as_bytes(std::span(variances));
+      return true;
+    });
+  };
+  write(-1e-7f);  // what rounding leaves
+  Store store(*model, 1);
+  load_weights(changed_, *model, store.variables);
+  write(-0.5f);
+  const std::string message = refusal(changed_, *model);
+  EXPECT_NE(message.find("bn1.running_var: element 0 is -0.5: a variance is not below zero"), std::string::npos)
+      << message;
+}
+
 TEST_F(Weights, RoundTripThroughAFile) {
   for (const auto& model : {resnet18(), bert_tiny()}) {
     save(*model);
