@@ -65,13 +65,17 @@ void Trainer::compile(OutputUse use) {
     note_few_checkpoints();
   }
   plans_.compile(training_data_, evaluation_data_);
-  if (const std::vector<std::string>& absent = plans_.figures().amp.absent; !absent.empty()) {
-    observer_.on_note(fmt::format(
-        "amp.custom_white_list, amp.custom_black_list: {} {} no op of this network once ops are fused; output.per_op "
-        "lists its ops",
-        join_words(absent, "and"), absent.size() == 1 ? "names" : "name"));
-  }
+  note_absent_ops();
   flush_notes();
+}
+
+void Trainer::note_absent_ops() const {
+  const std::vector<std::string>& absent = plans_.figures().amp.absent;
+  if (absent.empty()) return;
+  observer_.on_note(fmt::format(
+      "amp.custom_white_list, amp.custom_black_list: {} {} no op of this network once ops are fused; output.per_op "
+      "lists its ops",
+      join_words(absent, "and"), absent.size() == 1 ? "names" : "name"));
 }
 
 void Trainer::flush_notes() {

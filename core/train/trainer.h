@@ -66,6 +66,8 @@ class Trainer {
   void note_idle_schedule() const;
   /// Where fewer checkpoints are to be written than averaged.
   void note_few_checkpoints() const;
+  /// Names of amp.custom_white_list and amp.custom_black_list that no op has.
+  void note_absent_ops() const;
   void begin_target(const std::string& metric);
   void announce_stage(std::int64_t step);
   void record_step(const TrainObserver::Step& step, std::span<const RankStep> by_rank);

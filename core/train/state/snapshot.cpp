@@ -55,8 +55,8 @@ SavedTensor require_saved(const Checkpoint& checkpoint, const Variables& variabl
   const std::optional<SavedTensor> tensor = find_saved(checkpoint, name);
   if (!tensor)
     fail(
-        "{}: has no {}: it was made with another optimizer, AMP level, model.lora.base, model.admit_after or "
-        "train.tables",
+        "{}: has no {}: it was made with another optimizer, AMP level, train.ema_decay, model.lora.base, "
+        "model.admit_after or train.tables",
         file, name);
   const TensorDesc expected = variables.at(name).desc, found{tensor->dtype, tensor->shape};
   if (name == row_index::seen && found.dtype == DType::u8 && found.count() > 0) return *tensor;  // of any number
