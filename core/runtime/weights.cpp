@@ -155,7 +155,8 @@ bool is_buffer(const NamedTensor& tensor) {
                                               [&](std::string_view name) { return tensor.name.ends_with(name); });
 }
 
-/// The modules that make up the body: "layer1", "encoder". A first component that all have ("bert.") is no module.
+/// The modules that make up the body, "layer4" or "encoder", whatever their numbers. A first component that all have
+/// ("bert.") is no module.
 class BodyModules {
  public:
   explicit BodyModules(const std::vector<WeightMapping>& mappings) {
@@ -173,11 +174,13 @@ class BodyModules {
 
  private:
   static std::string_view first_component(std::string_view name) { return name.substr(0, name.find('.')); }
-  /// A root of numbered layers, "features.3.", is the module itself.
+  /// Without its number. A root of numbered layers, "features.3.", is the module itself.
   std::string_view module_name(std::string_view name) const {
     const bool rooted = !root_.empty() && name.starts_with(root_);
     const std::string_view below = rooted ? name.substr(root_.size()) : name;
-    return first_component(rooted && below.find_first_not_of("0123456789.") == 0 ? below : name);
+    const std::string_view module =
+        first_component(rooted && below.find_first_not_of("0123456789.") == 0 ? below : name);
+    return module.substr(0, module.find_last_not_of("0123456789") + 1);
   }
 
   std::string root_;

@@ -404,6 +404,13 @@ TEST_F(Weights, OfADeeperNetworkAreRefused) {
   Store store(*model, 8);
   EXPECT_EQ(load_weights(file_, *model, store.variables, LeftOver::allowed).unused.size(), 80u);
 
+  save(*model);
+  rewrite(file_, changed_, [](NamedTensor& t) {
+    if (t.name == "fc.bias") t.name = "layer5.0.conv1.bias";
+    return true;
+  });
+  EXPECT_NE(refusal(changed_, *model).find("that resnet18 has no place for: layer5.0.conv1.bias"), std::string::npos);
+
   BertSpec spec = testing::tiny_bert();
   spec.layers = 3;
   save(*make_bert(spec));
