@@ -1,10 +1,10 @@
 #include "core/io/atomic_file.h"
 
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <libdeflate.h>
 
 #include <algorithm>
 #include <array>
