@@ -15,8 +15,7 @@ namespace ptrain {
 void initialize_variables(const Model& model, Variables& variables, std::uint64_t seed);
 
 struct LoadedWeights {
-  std::vector<std::string>
-      fresh;  // of the head, missing; of the classifier, also in another shape: initialised
+  std::vector<std::string> fresh;   // of the head, missing; of the classifier, also in another shape: initialised
   std::vector<std::string> unused;  // the file's other parameters
   bool lacks_adapters = false;      // the model's adapters are initialised
   std::string prefix;               // that the file's names have before the model's: "module."
